@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/backend.h"
 
-#include "backends/mysql/admin.h"
+#include "backends/mysql/bound/admin.h"
 #include "backends/mysql/bound/lock.h"
 #include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/lease/admin.h"
 #include "backends/mysql/lease/lock.h"
+#include "backends/mysql/row/admin.h"
 #include "backends/mysql/row/lock.h"
 #include "lib/keeper/exclusive_only.h"
 #include "lib/lock/patience.h"
@@ -30,8 +32,19 @@ Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const
   auto settings = mysql::settings_of(url, runtime.patience);
   if (!settings) return settings.error();
   for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
-  return std::unique_ptr<LockAdmin>(
-      std::make_unique<mysql::MysqlAdmin>(std::move(*settings), mysql::connect_by_connector, runtime));
+  mysql::Servers servers(settings->servers, mysql::connect_by_connector, runtime.clock);
+  using Admin = std::unique_ptr<LockAdmin>;
+  switch (settings->strategy) {
+    case mysql::Strategy::kLease:
+      return Admin(std::make_unique<mysql::LeaseAdmin>(std::move(*settings), std::move(servers), runtime));
+    case mysql::Strategy::kSession:
+    case mysql::Strategy::kRow:
+      return Admin(std::make_unique<mysql::BoundAdmin>(std::move(*settings), std::move(servers), runtime));
+    case mysql::Strategy::kUnique:
+    case mysql::Strategy::kOccupy:
+      break;
+  }
+  return Admin(std::make_unique<mysql::RowAdmin>(std::move(*settings), std::move(servers), runtime));
 }
 
 Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec,

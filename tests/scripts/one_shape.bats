@@ -42,7 +42,7 @@ broken() {
   done
   grep -rnE 'public (LockDriver|PollableLock|LockSession|ScriptLock)\b' --exclude-dir=stock . |
     grep -vE '^[^:]*/lock\.(h|cpp):|/script_lock\.h:'
-  grep -rnE 'public (LockAdmin|ScriptAdmin)\b' . | grep -vE '^[^:]*/admin\.(h|cpp):|/script_admin\.h:'
+  grep -rnE 'public (LockAdmin|ScriptAdmin|MysqlAdmin)\b' . | grep -vE '^[^:]*/admin\.(h|cpp):|/script_admin\.h:'
   return 0
 }
 

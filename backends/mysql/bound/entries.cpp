@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
 
@@ -31,7 +30,7 @@ BoundEntries::BoundEntries(Servers& servers, Clock& clock, Strategy strategy, co
                            std::uint64_t token)
     : servers_(servers),
       clock_(clock),
-      record_(servers, clock, strategy, name, LeaseStore::From::kAny),
+      record_(servers, strategy, name, LeaseStore::From::kAny),
       owner_(std::move(owner)),
       token_(token) {}
 
@@ -87,8 +86,7 @@ Result<void> BoundEntries::forget_dead(LeaseHolder& holder, TimePoint until) {
     ids += (ids.empty() ? "" : ",") + std::to_string(connection_of(entry));
   }
   if (ids.empty()) return {};
-  const auto live =
-      run_statement(servers_, "SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN (" + ids + ")", clock_, until);
+  const auto live = servers_.run("SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN (" + ids + ")", until);
   if (!live) return live.error();
   std::set<std::uint64_t> sessions;
   for (const Row& row : live->rows)

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/mysql/bound/view.h"
+#include "backends/mysql/bound/admin.h"
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/connection/waiting.h"
@@ -45,8 +44,8 @@ ConnectionBoundLock::ConnectionBoundLock(Settings settings, const Dial& dial, co
       runtime_(runtime),
       spec_(spec),
       servers_(with_lease(settings_.servers, spec.ttl), dial, runtime.clock),
-      record_(servers_, runtime.clock, settings_.strategy, spec.name),
-      store_(settings_, spec.name, runtime.clock),
+      record_(servers_, settings_.strategy, spec.name),
+      store_(settings_, spec.name, servers_),
       who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
       holder_(spec.owner.text()) {}
@@ -102,7 +101,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
 Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& control) {
   if (!changes_refused_) return {};
   const std::string nothing = "UPDATE " + std::string(kLockTable) + " SET version=version WHERE FALSE";
-  const auto taken = run_statement(servers_, nothing, runtime_.clock, until, &control);
+  const auto taken = servers_.run(nothing, until, &control);
   if (!taken) return taken.error();
   changes_refused_ = false;
   return {};
@@ -114,10 +113,10 @@ Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseReading& record, T
   for (const LeaseHolder& holder : record.row.holders) {
     if (!is_of(holder, *spec_.ancestor)) continue;
     const TimePoint sent = runtime_.clock.now();
-    const auto session = store_.holder(servers_, until);
+    const auto session = store_.holder(until);
     if (!session) return Failed{session.error()};
-    const bool lives = session->has_value() ? **session == holder.connection
-                                            : is_live_session(servers_, holder.connection, runtime_.clock, until);
+    const bool lives =
+        session->has_value() ? **session == holder.connection : servers_.is_live_session(holder.connection, until);
     if (!lives) return Busy{};
     outer_session_ = holder.connection;
     holder_ = holder.owner;
@@ -133,18 +132,17 @@ Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseReading& record, T
 }
 
 Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoint until, Control& control) {
-  const auto database = servers_.connect(until, &control);
-  if (!database) return Failed{database.error()};
+  if (const auto connected = servers_.connect(until, &control); !connected) return Failed{connected.error()};
   if (prepared_ != servers_.generation()) {
     const int seconds = wait_seconds({}, runtime_.clock.now());
-    if (const auto fit = store_.prepare(**database, servers_.server(), seconds, until, &control); !fit) {
+    if (const auto fit = store_.prepare(seconds, until, &control); !fit) {
       return Failed{fit.error()};
     }
     prepared_ = servers_.generation();
   }
   LeaseReading taken = record;
   taken.sent = runtime_.clock.now();
-  const auto got = store_.try_it(**database, servers_.server(), until, &control);
+  const auto got = store_.try_it(until, &control);
   if (!got) return Failed{got.error()};
   if (*got == BoundStore::Got::kNo) return Busy{};
   return granted(taken, until, control);
@@ -159,7 +157,7 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint unt
   }
   Servers beside = servers_.beside();
   Servers& way = settings_.strategy == Strategy::kRow ? beside : servers_;
-  LeaseStore record(way, runtime_.clock, settings_.strategy, spec_.name);
+  LeaseStore record(way, settings_.strategy, spec_.name);
   const int generation = servers_.generation();
   while (true) {
     const auto reading = record.read(false, until, &control);
@@ -198,20 +196,19 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
   if (database == nullptr || !database->usable()) return;
   const TimePoint now = runtime_.clock.now();
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
-  const std::string server = servers_.server();
-  const auto begun = store_.begin_wait(*database, server, note, wait_seconds(until, now),
-                                       acquisition_.patience().attempt_end(now), &control);
+  const auto begun =
+      store_.begin_wait(note, wait_seconds(until, now), acquisition_.patience().attempt_end(now), &control);
   if (!begun) return;
   const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, until, control).outcome;
   if (!outcome) return;
-  const auto got = store_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
+  const auto got = store_.waited(*outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == BoundStore::Got::kYes;
 }
 
 /// On a connection of its own, while ours waits.
 Result<LockState> ConnectionBoundLock::describe(Control& /*control*/) {
-  Servers beside = servers_.beside();
-  return BoundView(settings_, beside, runtime_, kHolderViewBudget, BoundView::Strangers::kUnnamed).inspect(spec_.name);
+  const Runtime quick{runtime_.clock, runtime_.log, kHolderViewBudget};
+  return BoundAdmin(settings_, servers_.beside(), quick, BoundAdmin::Strangers::kUnnamed).inspect(spec_.name);
 }
 
 Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
@@ -254,10 +251,10 @@ Renewal ConnectionBoundLock::look_at_outer(Control& control, TimePoint until) {
   const TimePoint sent = runtime_.clock.now();
   const auto inside = entries(servers_).enter(spec_.owner.text(), until, &control);
   if (!inside) return RenewalUnknown{inside.error().message};
-  const auto session = store_.holder(servers_, until);
+  const auto session = store_.holder(until);
   if (!session) return RenewalUnknown{session.error().message};
-  const bool lives = session->has_value() ? **session == outer_session_
-                                          : is_live_session(servers_, outer_session_, runtime_.clock, until);
+  const bool lives =
+      session->has_value() ? **session == outer_session_ : servers_.is_live_session(outer_session_, until);
   if (!*inside || !lives) return RenewalLost{"the outer hold has ended"};
   return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
 }
@@ -351,7 +348,7 @@ Result<void> ConnectionBoundLock::give_back(TimePoint until) {
   if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
   ping_sent_.reset();
   Result<void> done;
-  if (database != nullptr && database->usable()) done = store_.give_back(*database, servers_.server(), until);
+  if (database != nullptr && database->usable()) done = store_.give_back(until);
   servers_.drop();  // and with it the lock, as soon as the server hears of it
   return done;
 }
@@ -370,8 +367,8 @@ Result<void> ConnectionBoundLock::leave_outer(TimePoint until) {
 /// Whoever comes next must find it free, so nobody waits until its keeper looks. Where this account may not end the
 /// session, that keeper does.
 Result<void> ConnectionBoundLock::end_outer(TimePoint until) {
-  (void)run_statement(servers_, "KILL " + std::to_string(outer_session_), runtime_.clock, until);
-  while (is_live_session(servers_, outer_session_, runtime_.clock, until)) {
+  (void)servers_.run("KILL " + std::to_string(outer_session_), until);
+  while (servers_.is_live_session(outer_session_, until)) {
     if (runtime_.clock.now() >= until) {
       return Error{ErrorCode::kUnavailable, "the session of the outer hold of " + spec_.name.text() + " does not end"};
     }
@@ -385,12 +382,6 @@ Result<void> ConnectionBoundLock::leave(Duration ttl, TimePoint until) {
   // After an unclean end nothing is left but the delay, which this strategy does not have.
   if (ttl == Duration(0)) return release(until);
   return lives_with_its_connection(settings_.strategy);
-}
-
-Error lives_with_its_connection(Strategy strategy) {
-  return {ErrorCode::kUnsupported,
-          "a lock of strategy=" + std::string(strategy_name(strategy)) + " lives with its connection",
-          "use --watch-pid, or strategy=lease"};
 }
 
 }  // namespace dlock::mysql

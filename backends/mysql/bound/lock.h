@@ -14,9 +14,6 @@
 
 namespace dlock::mysql {
 
-/// The error for a lease without a process, which this strategy cannot have.
-Error lives_with_its_connection(Strategy strategy);
-
 /// One lock that its connection holds (strategy=session, strategy=row). The server frees it when the connection ends,
 /// and ends the connection when it has heard nothing for `ttl` (wait_timeout): what the server says between two pings
 /// is therefore a lease, counted from before the last ping that was answered. A connection that breaks is a lock that

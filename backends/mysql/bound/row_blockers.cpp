@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
@@ -62,8 +61,8 @@ std::vector<RowBlocker> blockers_in(const Answer& answer) {
 /// One search: `servers` asks, a connection beside it waits.
 class Search {
  public:
-  Search(Servers& servers, Clock& clock, TimePoint until)
-      : servers_(servers), probe_(servers.beside()), clock_(clock), until_(until) {}
+  Search(Servers& servers, TimePoint until)
+      : servers_(servers), probe_(servers.beside()), clock_(servers.clock()), until_(until) {}
   ~Search();
 
   /// Finds out how this server is asked, and whether we may.
@@ -85,12 +84,12 @@ class Search {
 
 /// The server does not notice in a wait for a row that its client has gone.
 Search::~Search() {
-  if (session_ != 0) end_session(probe_, session_, clock_);
+  if (session_ != 0) probe_.end_session(session_);
 }
 
 /// The time of a transaction is in the server's own zone.
 Result<void> Search::begin() {
-  const auto zone = run_statement(servers_, "SET SESSION time_zone='SYSTEM'", clock_, until_);
+  const auto zone = servers_.run("SET SESSION time_zone='SYSTEM'", until_);
   if (!zone) return zone.error();
   for (const Waits* waits : {&kMariaDb, &kMySql8}) {
     waits_ = waits;
@@ -151,7 +150,7 @@ Result<std::vector<RowBlocker>> Search::find(const std::string& locking_query) {
   if (const auto waits = wait_for(locking_query); !waits) return waits.error();
   std::vector<RowBlocker> blockers;
   for (int i = 0; i < kUnseenTries && blockers.empty() && clock_.now() < until_ && still_waits(); ++i) {
-    const auto answer = run_statement(servers_, blockers_of(*waits_, session_), clock_, until_);
+    const auto answer = servers_.run(blockers_of(*waits_, session_), until_);
     if (!answer) return answer.error();
     blockers = blockers_in(*answer);
   }
@@ -160,9 +159,8 @@ Result<std::vector<RowBlocker>> Search::find(const std::string& locking_query) {
 
 }  // namespace
 
-Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, Clock& clock,
-                                             TimePoint until) {
-  Search search(servers, clock, std::min(until, clock.now() + kLongestSearch));
+Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, TimePoint until) {
+  Search search(servers, std::min(until, servers.clock().now() + kLongestSearch));
   if (const auto fit = search.begin(); !fit) return fit.error();
   return search.find(locking_query);
 }

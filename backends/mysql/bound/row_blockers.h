@@ -26,7 +26,6 @@ struct RowBlocker {
 /// blocks a waiter, but nothing of a row without waiters: so a connection of our own waits for it briefly, last in the
 /// queue. Empty: no session holds them any more, or the server does not tell. Denied, naming the right: this account
 /// may not see it.
-Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, Clock& clock,
-                                             TimePoint until);
+Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, TimePoint until);
 
 }  // namespace dlock::mysql

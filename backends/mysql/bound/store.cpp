@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
@@ -79,45 +78,52 @@ Error of_one_node(const std::string& server, Strategy strategy) {
           "use strategy=lease"};
 }
 
-BoundStore::BoundStore(const Settings& settings, const LockName& name, Clock& clock)
+Error lives_with_its_connection(Strategy strategy) {
+  return {ErrorCode::kUnsupported,
+          "a lock of strategy=" + std::string(strategy_name(strategy)) + " lives with its connection",
+          "use --watch-pid, or strategy=lease"};
+}
+
+BoundStore::BoundStore(const Settings& settings, const LockName& name, Servers& servers)
     : strategy_(settings.strategy),
       name_(name),
       row_(settings.row),
-      clock_(clock),
+      servers_(servers),
       lock_(session_lock(name)),
       where_(where(settings.row, name)) {}
 
-Result<Answer> BoundStore::say(Database& database, const std::string& server, const std::string& statement,
-                               TimePoint until, Control* control) {
-  Outcome outcome = ask(database, statement, clock_, until, control);
+Outcome BoundStore::ask(const std::string& statement, TimePoint until, Control* control) {
+  return mysql::ask(*servers_.current(), statement, servers_.clock(), until, control);
+}
+
+Result<Answer> BoundStore::say(const std::string& statement, TimePoint until, Control* control) {
+  Outcome outcome = ask(statement, until, control);
   if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
-  return error_of(std::get<Failure>(outcome), server);
+  return error_of(std::get<Failure>(outcome), servers_.server());
 }
 
 /// An INSERT waits for whoever has locked the row of that key, even to find that it is there: so it is looked for
 /// first, together with what the table is, and who is overtaken in between waits a second at most.
-Result<void> BoundStore::make_own_row(Database& database, const std::string& server, TimePoint until,
-                                      Control* control) {
+Result<void> BoundStore::make_own_row(TimePoint until, Control* control) {
   const std::string kind = kinds_query("='" + std::string(kRowTable) + "'", "EXISTS(SELECT 1 FROM " + where_ + ")");
-  const auto seen = say(database, server, kind, until, control);
+  const auto seen = say(kind, until, control);
   if (!seen) return seen.error();
   for (const Row& row : seen->rows) {
     if (auto fit = judge_engine(row); !fit) return fit;
     if (text_of(row, kBeside) == "1") return {};
   }
-  if (auto set = say(database, server, kShortLockWait, until, control); !set) return set.error();
+  if (auto set = say(kShortLockWait, until, control); !set) return set.error();
   const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
-  const Outcome made = ask(database, insert, clock_, until, control);
+  const Outcome made = ask(insert, until, control);
   const auto* failure = std::get_if<Failure>(&made);
-  if (failure && !is_worth_repeating(failure->code)) return error_of(*failure, server);
+  if (failure && !is_worth_repeating(failure->code)) return error_of(*failure, servers_.server());
   return {};
 }
 
 /// A row that is not there would be a gap that is locked; a column without index, the whole table.
-Result<void> BoundStore::check_user_row(Database& database, const std::string& server, TimePoint until,
-                                        Control* control) {
-  const auto kinds =
-      say(database, server, kinds_query("=_utf8mb4 " + literal(row_->table), type_query(*row_)), until, control);
+Result<void> BoundStore::check_user_row(TimePoint until, Control* control) {
+  const std::string& server = servers_.server();
+  const auto kinds = say(kinds_query("=_utf8mb4 " + literal(row_->table), type_query(*row_)), until, control);
   if (!kinds) return kinds.error();
   if (kinds->rows.empty()) {
     return Error{ErrorCode::kMisconfigured, server + " has no table " + row_->table + " that this user may see",
@@ -134,7 +140,7 @@ Result<void> BoundStore::check_user_row(Database& database, const std::string& s
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
   }
   // Not of the locking query: to explain that, the server reads the row, with the lock.
-  const Outcome explained = ask(database, "EXPLAIN SELECT 1 FROM " + where_, clock_, until, control);
+  const Outcome explained = ask("EXPLAIN SELECT 1 FROM " + where_, until, control);
   if (const auto* failure = std::get_if<Failure>(&explained)) {
     if (!is_wrong_table(failure->code)) return error_of(*failure, server);
     return Error{ErrorCode::kMisconfigured,
@@ -152,49 +158,39 @@ Result<void> BoundStore::check_user_row(Database& database, const std::string& s
   return {};
 }
 
-Result<void> BoundStore::prepare(Database& database, const std::string& server, int wait_seconds, TimePoint until,
-                                 Control* control) {
+Result<void> BoundStore::prepare(int wait_seconds, TimePoint until, Control* control) {
   if (strategy_ == Strategy::kSession) return {};
-  const auto fit =
-      row_ ? check_user_row(database, server, until, control) : make_own_row(database, server, until, control);
+  const auto fit = row_ ? check_user_row(until, control) : make_own_row(until, control);
   if (!fit) return fit;
-  const auto set =
-      say(database, server, "SET SESSION innodb_lock_wait_timeout=" + std::to_string(wait_seconds), until, control);
+  const auto set = say("SET SESSION innodb_lock_wait_timeout=" + std::to_string(wait_seconds), until, control);
   return set ? Result<void>() : set.error();
 }
 
 std::string BoundStore::row_query() const { return "SELECT 1 FROM " + where_ + " FOR UPDATE"; }
 
-Result<BoundStore::Got> BoundStore::try_it(Database& database, const std::string& server, TimePoint until,
-                                           Control* control) {
+Result<BoundStore::Got> BoundStore::try_it(TimePoint until, Control* control) {
   if (strategy_ == Strategy::kSession) {
-    return judge(database, server, ask(database, "SELECT GET_LOCK(" + lock_ + ",0)", clock_, until, control), until);
+    return waited(ask("SELECT GET_LOCK(" + lock_ + ",0)", until, control), until);
   }
-  const auto begun = say(database, server, "START TRANSACTION", until, control);
+  const auto begun = say("START TRANSACTION", until, control);
   if (!begun) return begun.error();
-  return judge(database, server, ask(database, row_query() + " NOWAIT", clock_, until, control), until);
+  return waited(ask(row_query() + " NOWAIT", until, control), until);
 }
 
-Result<void> BoundStore::begin_wait(Database& database, const std::string& server, const WaitingNote& note, int seconds,
-                                    TimePoint until, Control* control) {
+Result<void> BoundStore::begin_wait(const WaitingNote& note, int seconds, TimePoint until, Control* control) {
   const std::string begin = waiting_comment(strategy_, name_, note);
   if (strategy_ == Strategy::kSession) {
-    database.begin(begin + "GET_LOCK(" + lock_ + "," + std::to_string(seconds) + ")");
+    servers_.current()->begin(begin + "GET_LOCK(" + lock_ + "," + std::to_string(seconds) + ")");
     return {};
   }
-  const auto begun = say(database, server, "START TRANSACTION", until, control);
+  const auto begun = say("START TRANSACTION", until, control);
   if (!begun) return begun.error();
-  database.begin(begin + "1 FROM " + where_ + " FOR UPDATE");
+  servers_.current()->begin(begin + "1 FROM " + where_ + " FOR UPDATE");
   return {};
 }
 
-Result<BoundStore::Got> BoundStore::waited(Database& database, const std::string& server, const Outcome& outcome,
-                                           TimePoint until) {
-  return judge(database, server, outcome, until);
-}
-
-Result<BoundStore::Got> BoundStore::judge(Database& database, const std::string& server, const Outcome& outcome,
-                                          TimePoint until) {
+Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint until) {
+  const std::string& server = servers_.server();
   const auto* answer = std::get_if<Answer>(&outcome);
   if (strategy_ == Strategy::kSession && answer) {
     const bool got = answer->rows.size() == 1 && answer->rows[0].size() == 1 && answer->rows[0][0].value_or("") == "1";
@@ -211,46 +207,44 @@ Result<BoundStore::Got> BoundStore::judge(Database& database, const std::string&
   // A lock wait that was ended leaves the transaction open, and a missing row leaves nothing to hold.
   const auto* failure = std::get_if<Failure>(&outcome);
   if (!failure || !failure->cut_off) {
-    if (const auto ended = let_go(database, server, until); !ended) return ended.error();
+    if (const auto ended = let_go(until); !ended) return ended.error();
   }
   if (failure) return is_worth_repeating(failure->code) ? Result<Got>(Got::kNo) : error_of(*failure, server);
   if (!row_) {
-    const auto made = make_own_row(database, server, until, nullptr);
+    const auto made = make_own_row(until, nullptr);
     return made ? Result<Got>(Got::kNo) : made.error();
   }
   return Error{ErrorCode::kMisconfigured, "there is no row " + row_text(*row_) + " on " + server,
                "a row must be there to be locked; use strategy=lease for a lock without one"};
 }
 
-Result<void> BoundStore::let_go(Database& database, const std::string& server, TimePoint until) {
-  if (strategy_ == Strategy::kSession) return give_back(database, server, until);
-  const auto done = say(database, server, "ROLLBACK", until, nullptr);
+Result<void> BoundStore::let_go(TimePoint until) {
+  if (strategy_ == Strategy::kSession) return give_back(until);
+  const auto done = say("ROLLBACK", until, nullptr);
   return done ? Result<void>() : done.error();
 }
 
-Result<void> BoundStore::give_back(Database& database, const std::string& server, TimePoint until) {
+Result<void> BoundStore::give_back(TimePoint until) {
   const std::string statement = strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "COMMIT";
-  const auto done = say(database, server, statement, until, nullptr);
+  const auto done = say(statement, until, nullptr);
   return done ? Result<void>() : done.error();
 }
 
-Result<std::optional<std::uint64_t>> BoundStore::holder(Servers& servers, TimePoint until) {
+Result<std::optional<std::uint64_t>> BoundStore::holder(TimePoint until) {
   if (strategy_ == Strategy::kSession) {
-    const auto used = run_statement(servers, "SELECT IS_USED_LOCK(" + lock_ + ")", clock_, until);
+    const auto used = servers_.run("SELECT IS_USED_LOCK(" + lock_ + ")", until);
     if (!used) return used.error();
     return std::optional(leading_number<std::uint64_t>(used->rows.empty() ? "0" : used->rows[0][0].value_or("0")));
   }
-  const auto database = servers.connect(until, nullptr);
-  if (!database) return database.error();
-  const std::string server = servers.server();
+  if (const auto database = servers_.connect(until, nullptr); !database) return database.error();
   // A key that was never locked has no row yet: nobody holds it.
-  const auto there = say(**database, server, "SELECT 1 FROM " + where_ + " LIMIT 1", until, nullptr);
+  const auto there = say("SELECT 1 FROM " + where_ + " LIMIT 1", until, nullptr);
   if (!there) return there.error();
   if (there->rows.empty()) return std::optional<std::uint64_t>(0);
-  const auto got = try_it(**database, server, until, nullptr);
+  const auto got = try_it(until, nullptr);
   if (!got) return got.error();
   if (*got == Got::kNo) return std::optional<std::uint64_t>();
-  if (const auto ended = let_go(**database, server, until); !ended) return ended.error();
+  if (const auto ended = let_go(until); !ended) return ended.error();
   return std::optional<std::uint64_t>(0);
 }
 

@@ -13,55 +13,55 @@ namespace dlock::mysql {
 
 /// The lock that a connection itself holds and that ends with it: a named lock (strategy=session) or a row locked in an
 /// open transaction (strategy=row). Other programs that take the same named lock or row exclude us, and we them.
-/// `server` names the server in messages. Errors as of error_of(). Not thread-safe.
+/// All is done in the present connection of `servers`, which is there. Errors as of error_of(). Not thread-safe.
 class BoundStore {
  public:
   enum class Got { kYes, kNo };
 
-  BoundStore(const Settings& settings, const LockName& name, Clock& clock);
+  BoundStore(const Settings& settings, const LockName& name, Servers& servers);
 
   /// Prepares a new connection: checks what the lock needs (Misconfigured: the user's row is missing, its column has no
   /// index, the table has no transactions), and lets the server end a wait after `wait_seconds`.
-  Result<void> prepare(Database& database, const std::string& server, int wait_seconds, TimePoint until,
-                       Control* control);
+  Result<void> prepare(int wait_seconds, TimePoint until, Control* control);
 
   /// Takes the lock if it is free. After an error, the connection may hold the lock and must be dropped.
-  Result<Got> try_it(Database& database, const std::string& server, TimePoint until, Control* control);
+  Result<Got> try_it(TimePoint until, Control* control);
 
   /// Begins to wait in the queue of the server. REQUIRES: nothing is held.
-  Result<void> begin_wait(Database& database, const std::string& server, const WaitingNote& note, int seconds,
-                          TimePoint until, Control* control);
+  Result<void> begin_wait(const WaitingNote& note, int seconds, TimePoint until, Control* control);
   /// What the outcome of that wait means. kNo: its time is over, or the server has ended it.
-  Result<Got> waited(Database& database, const std::string& server, const Outcome& outcome, TimePoint until);
+  Result<Got> waited(const Outcome& outcome, TimePoint until);
 
   /// Releases the lock; the connection stays usable. Changes in the transaction that holds a row are undone.
-  Result<void> let_go(Database& database, const std::string& server, TimePoint until);
+  Result<void> let_go(TimePoint until);
   /// The same, but the changes are kept.
-  Result<void> give_back(Database& database, const std::string& server, TimePoint until);
+  Result<void> give_back(TimePoint until);
 
   /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not tell
-  /// which.
-  Result<std::optional<std::uint64_t>> holder(Servers& servers, TimePoint until);
+  /// which. Connects if need be.
+  Result<std::optional<std::uint64_t>> holder(TimePoint until);
 
   /// strategy=row: the query that locks the row; it waits while another session has locked it.
   std::string row_query() const;
 
  private:
-  Result<Answer> say(Database& database, const std::string& server, const std::string& statement, TimePoint until,
-                     Control* control);
-  Result<void> check_user_row(Database& database, const std::string& server, TimePoint until, Control* control);
-  Result<void> make_own_row(Database& database, const std::string& server, TimePoint until, Control* control);
-  Result<Got> judge(Database& database, const std::string& server, const Outcome& outcome, TimePoint until);
+  Outcome ask(const std::string& statement, TimePoint until, Control* control);
+  Result<Answer> say(const std::string& statement, TimePoint until, Control* control);
+  Result<void> check_user_row(TimePoint until, Control* control);
+  Result<void> make_own_row(TimePoint until, Control* control);
 
   const Strategy strategy_;
   const LockName name_;
   const std::optional<UserRow> row_;
-  Clock& clock_;
+  Servers& servers_;
   const std::string lock_;   ///< the named lock, as an SQL expression
   const std::string where_;  ///< "table WHERE column=value"
 };
 
 /// Of a lock on a node of a Galera cluster, whose other nodes do not see what a connection holds.
 Error of_one_node(const std::string& server, Strategy strategy);
+
+/// Of a lease without a process, which such a strategy cannot have.
+Error lives_with_its_connection(Strategy strategy);
 
 }  // namespace dlock::mysql

@@ -8,6 +8,12 @@
 #include "lib/config/secret.h"
 
 namespace dlock::mysql {
+namespace {
+
+constexpr Duration kRowPause = std::chrono::milliseconds(10);  ///< for the end of somebody else's transaction
+constexpr Duration kKillBudget = std::chrono::milliseconds(300);
+
+}  // namespace
 
 bool says_read_only(const Answer& answer) {
   return !answer.rows.empty() && !answer.rows[0].empty() && answer.rows[0][0].value_or("0") != "0";
@@ -87,6 +93,50 @@ Result<Database*> Servers::connect(TimePoint until, Control* control) {
   name_ = servers_[at_].endpoint.text();
   error->message = reasons;
   return *error;
+}
+
+Result<std::optional<Answer>> Servers::try_run(const std::string& statement, TimePoint until, Control* control) {
+  while (true) {
+    const auto database = connect(until, control);
+    if (!database) return database.error();
+    Outcome outcome = ask(**database, statement, clock_, until, control);
+    if (auto* answer = std::get_if<Answer>(&outcome)) return std::optional(std::move(*answer));
+    const auto& failure = std::get<Failure>(outcome);
+    const std::string server = name_;
+    if (is_locked_row(failure.code)) return std::optional<Answer>();
+    if (is_worth_repeating(failure.code) && clock_.now() < until) continue;
+    if (failure.cut_off) drop();
+    if (is_read_only(failure.code)) drop_read_only();
+    return error_of(failure, server);
+  }
+}
+
+Result<Answer> Servers::run(const std::string& statement, TimePoint until, Control* control) {
+  while (true) {
+    auto answer = try_run(statement, until, control);
+    if (!answer) return answer.error();
+    if (*answer) return std::move(**answer);
+    const bool stopped = control != nullptr && control->stop_requested();
+    if (stopped || clock_.now() >= until) {
+      return Error{ErrorCode::kUnavailable, "another transaction has locked the row on " + name_,
+                   "find it with SHOW ENGINE INNODB STATUS"};
+    }
+    std::vector<pollfd> fds;
+    if (control != nullptr) control->add_interest(fds);
+    clock_.wait(fds, std::min(until, clock_.now() + kRowPause));
+  }
+}
+
+void Servers::end_session(std::uint64_t id) {
+  Servers other = beside();
+  if (database_) database_->abandon();
+  drop();
+  if (id != 0) (void)other.run("KILL " + std::to_string(id), clock_.now() + kKillBudget);
+}
+
+bool Servers::is_live_session(std::uint64_t id, TimePoint until) {
+  const auto found = run("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(id), until);
+  return found && !found->rows.empty();
 }
 
 Servers Servers::beside() const { return Servers({servers_[at_]}, dial_, clock_); }

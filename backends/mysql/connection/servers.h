@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,18 @@ class Servers {
   /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
   Result<Database*> connect(TimePoint until, Control* control);
 
+  /// Runs one statement on that server; repeats it after a deadlock or a lock wait that the server ended. Errors as of
+  /// connect() and error_of().
+  Result<Answer> run(const std::string& statement, TimePoint until, Control* control = nullptr);
+  /// The same, but returns nullopt if another transaction has locked the row.
+  Result<std::optional<Answer>> try_run(const std::string& statement, TimePoint until, Control* control);
+
+  /// Ends a wait of the connection: breaks it, and ends its session `id` through another one if this account may,
+  /// because a server takes up to a second to notice a lost client, and does not notice it in a wait for a row.
+  void end_session(std::uint64_t id);
+  /// Whether the server still has the session `id`, as far as this account may see.
+  bool is_live_session(std::uint64_t id, TimePoint until);
+
   /// The present connection, or nullptr; it may be broken.
   Database* current() { return database_.get(); }
 
@@ -48,6 +62,7 @@ class Servers {
   std::size_t count() const { return servers_.size(); }
   const std::vector<DatabaseSettings>& all() const { return servers_; }
   const Dial& dial() const { return dial_; }
+  Clock& clock() const { return clock_; }
 
   /// Servers for a second connection to the server of the present one, for use while that waits.
   Servers beside() const;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/mysql/connection/common_statements.h"
-
 namespace dlock::mysql {
 namespace {
 
@@ -18,7 +16,7 @@ constexpr std::int64_t kYear = 31536000;  ///< s
 /// else in may still have us.
 bool still_waits(const Servers& servers, std::uint64_t id, Clock& clock) {
   Servers beside = servers.beside();
-  return is_live_session(beside, id, clock, clock.now() + kAliveBudget) || beside.has_refused();
+  return beside.is_live_session(id, clock.now() + kAliveBudget) || beside.has_refused();
 }
 
 }  // namespace
@@ -49,7 +47,7 @@ Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, 
   }
   if (!outcome) database->abandon();
   const bool went_on = database->went_on();
-  if (!outcome) end_session(servers, id, clock);
+  if (!outcome) servers.end_session(id);
   return {std::move(outcome), went_on};
 }
 

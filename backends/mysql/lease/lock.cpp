@@ -4,10 +4,9 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/lease/view.h"
+#include "backends/mysql/lease/admin.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
@@ -47,7 +46,7 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       spec_(spec),
       store_name_(settings.store),
       servers_(for_lease(std::move(settings.servers), spec.ttl), dial, runtime.clock),
-      store_(servers_, runtime.clock, Strategy::kLease, spec.name),
+      store_(servers_, Strategy::kLease, spec.name),
       who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
       claim_(spec.take ? spec.ancestor : std::nullopt),
@@ -263,8 +262,9 @@ Waited LeaseLock::wait_in(std::string statement, std::string next, std::optional
 }
 
 Result<LockState> LeaseLock::look_beside() {
-  Servers beside = servers_.beside();
-  return LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
+  return LeaseAdmin({.servers = {}, .row = {}, .store = store_name_}, servers_.beside(),
+                    {runtime_.clock, runtime_.log, kLookBudget})
+      .inspect(spec_.name);
 }
 
 WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
@@ -285,9 +285,7 @@ Result<LockState> LeaseLock::describe(Control& control) {
   }
   const WallTime answered = runtime_.clock.wall();
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
-    auto waiters = LeaseStore::waiters(*database, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(),
-                                       until, &control);
-    if (waiters) list_waiters(state, std::move(*waiters));
+    if (auto waiters = store_.waiters(until, &control)) list_waiters(state, std::move(*waiters));
   }
   move_to_our_clock(state, wall_time(theirs), asked, answered);
   return state;

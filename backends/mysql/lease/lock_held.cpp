@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/mysql/lease/admin.h"
 #include "backends/mysql/lease/lock.h"
-#include "backends/mysql/lease/view.h"
 #include "lib/base/random.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
@@ -92,7 +92,7 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
 /// Our hold is not in the row that was read.
 std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Control* control) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
-  const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control);
+  const std::string by = freed_by(servers_, holder_, soon, control);
   if (!by.empty()) return forced_by(by);
   if (find_holder(reading.row, holder_)) return "its lease ended by the clock of " + store_name_;
   const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
@@ -162,20 +162,11 @@ Result<void> LeaseLock::release(TimePoint until) {
 /// Nothing is asked about a lease that has just begun: nothing can go wrong with it any more.
 Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
   const bool stays = ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl);
-  const auto attempt = [&]() -> Result<void> {
-    while (true) {
-      const auto reading = store_.read(false, until, nullptr);
-      if (!reading) return reading.error();
-      auto next = extend(reading->row, holder_, ttl, true, reading->now);
-      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
-      const auto written = store_.change(reading->row, *next, until, nullptr);
-      if (!written) return written.error();
-      if (*written == Written::kYes) return {};
-      rest(until);
-    }
-  };
   if (!stays) {
-    if (const auto left = dlock::insist(runtime_.clock, until, kRetryAfter, attempt).answer; !left) return left;
+    const auto left = store_.rewrite(
+        [&](const LeaseRow& row, ServerTime now) { return extend(row, holder_, ttl, true, now); }, until);
+    if (!left) return left.error();
+    if (!*left) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }
   servers_.drop();
   return {};

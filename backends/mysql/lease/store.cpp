@@ -4,19 +4,25 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/random.h"
 #include "lib/base/text.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Aggregates, so that there is one row of answer also where there is none to read.
 constexpr char kColumns[] = "MAX(version),MAX(fence),MAX(mode),MAX(permits),MAX(holders)";
 constexpr char kGate[] = "@dlock_gate";
+constexpr Duration kReadAgainPause = 40ms;  ///< before a server that could not be reached is asked again
+constexpr Duration kShortestRest = 1ms;     ///< after a lost race; then longer each time
+constexpr Duration kLongestRest = 200ms;
 constexpr std::size_t kFirstColumn = 4;  // behind gate, time, connection and read_only
 
 std::string key_of(Strategy strategy, const LockName& name) {
@@ -73,11 +79,12 @@ std::string holds_of(const LeaseRow& row) {
   return std::to_string(count);
 }
 
-std::string comment_begin(Strategy strategy, const LockName& name) {
-  return "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " " + literal(name.text()) + " ";
+/// Behind it comes the name of a lock.
+std::string comment_begin(Strategy strategy) {
+  return "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " ";
 }
 
-/// "OWNER MODE SINCE x'WHO' */ ..."
+/// "x'NAME' OWNER MODE SINCE x'WHO' */ ...", from OWNER on.
 std::optional<Participant> participant_of(std::string_view note) {
   const auto word = [&note] { return cut(note, ' '); };
   Participant participant;
@@ -92,9 +99,31 @@ std::optional<Participant> participant_of(std::string_view note) {
   return participant;
 }
 
-void put_in_order(std::vector<Participant>& waiters) {
-  std::sort(waiters.begin(), waiters.end(),
-            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+/// The waiters of the locks whose literals begin with `name`.
+Result<LeaseStore::Waiters> read_waiters(Servers& servers, Strategy strategy, const std::string& name, TimePoint until,
+                                         Control* control) {
+  const std::string begin = comment_begin(strategy);
+  const std::string sought = begin + name;
+  const auto answer = servers.run("SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
+                                      ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
+                                      std::to_string(sought.size()) + ")=" + literal(sought),
+                                  until, control);
+  if (!answer) return answer.error();
+  LeaseStore::Waiters waiting;
+  for (const Row& row : answer->rows) {
+    const std::string info = mysql::text_of(row, 0);
+    std::string_view note = info;
+    std::string_view key = cut(note, ' ');
+    key.remove_prefix(std::min<std::size_t>(2, key.size()));
+    const auto of = from_hex(cut(key, '\''));
+    auto participant = participant_of(note);
+    if (of && participant) waiting[*of].push_back(std::move(*participant));
+  }
+  for (auto& [of, waiters] : waiting) {
+    std::sort(waiters.begin(), waiters.end(),
+              [](const Participant& a, const Participant& b) { return a.since < b.since; });
+  }
+  return waiting;
 }
 
 /// What is read of rows: fields as row_of() and the rest of a reading expect them.
@@ -112,13 +141,12 @@ std::string named_lock(std::string_view kind, const LockName& name) {
 
 std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
   if (!note.takes) return "SELECT /* dlock looks */ ";
-  return comment_begin(strategy, name) + note.owner + " " + mode_letter(note.mode) + " " + std::to_string(note.since) +
-         " " + literal(note.who) + " */ ";
+  return comment_begin(strategy) + literal(name.text()) + " " + note.owner + " " + mode_letter(note.mode) + " " +
+         std::to_string(note.since) + " " + literal(note.who) + " */ ";
 }
 
-LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, From from)
+LeaseStore::LeaseStore(Servers& servers, Strategy strategy, const LockName& name, From from)
     : servers_(servers),
-      clock_(clock),
       strategy_(strategy),
       name_(name),
       key_(key_of(strategy, name)),
@@ -177,22 +205,6 @@ Result<void> LeaseStore::leave_queue(const std::string& owner, TimePoint until) 
   return done ? Result<void>() : done.error();
 }
 
-Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate, TimePoint until, Control* control) {
-  const TimePoint sent = clock_.now();
-  const std::string gate = with_gate && !without_gates_ ? gate_expression() : galera_or_null();
-  const Outcome outcome = ask(database, read_statement(gate), clock_, until, control);
-  if (const auto* failure = std::get_if<Failure>(&outcome)) {
-    if (with_gate && is_without_named_locks(failure->code)) {
-      without_gates_ = true;
-      return read_through(database, false, until, control);
-    }
-    if (is_worth_repeating(failure->code) && clock_.now() < until)
-      return read_through(database, with_gate, until, control);
-    return failed(*failure);
-  }
-  return understood(std::get<Answer>(outcome), sent);
-}
-
 Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent) {
   if (answer.rows.size() != 1 || answer.rows[0].size() != kFirstColumn + 5) return not_understood(servers_.server());
   const Row& fields = answer.rows[0];
@@ -213,9 +225,21 @@ Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent
 Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* control) {
   const auto database = servers_.connect(until, control);
   if (!database) return database.error();
-  auto reading = read_through(**database, with_gate && !without_gates_, until, control);
-  if (reading && reading->gate == true) gate_taken();
-  return reading;
+  while (true) {
+    const TimePoint sent = clock().now();
+    const bool asks_for_gate = with_gate && !without_gates_;
+    const std::string gate = asks_for_gate ? gate_expression() : galera_or_null();
+    const Outcome outcome = ask(**database, read_statement(gate), clock(), until, control);
+    if (const auto* failure = std::get_if<Failure>(&outcome)) {
+      const bool refused = asks_for_gate && is_without_named_locks(failure->code);
+      without_gates_ = without_gates_ || refused;
+      if (refused || (is_worth_repeating(failure->code) && clock().now() < until)) continue;
+      return failed(*failure);
+    }
+    auto reading = understood(std::get<Answer>(outcome), sent);
+    if (reading && reading->gate == true) gate_taken();
+    return reading;
+  }
 }
 
 /// As add() in rules.cpp would write it, by the server's clock of that moment. A row that `given_up` its owner has its
@@ -256,15 +280,15 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
     if (!database) return database.error();
     const bool without_gates = without_gates_;
     const bool gate = wants_gate && (without_gates || !has_gate());
-    const TimePoint sent = clock_.now();
+    const TimePoint sent = clock().now();
     const std::string gated = gate ? "SET " + std::string(kGate) + "=" + gate_expression() + ";" : "";
     const std::string batch = gated + take_statement(ask) + (gate ? " AND " + std::string(kGate) + "=1" : "") + ";" +
                               read_statement(gate ? kGate : galera_or_null());
-    const Outcome outcome = mysql::ask(**database, batch, clock_, until, control);
+    const Outcome outcome = mysql::ask(**database, batch, clock(), until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
-      if (!refused && (!is_worth_repeating(failure->code) || clock_.now() >= until)) return failed(*failure);
+      if (!refused && (!is_worth_repeating(failure->code) || clock().now() >= until)) return failed(*failure);
       if (!without_gates) servers_.drop();  // whether it has the gate is not known
       continue;
     }
@@ -307,10 +331,10 @@ Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until,
   while (true) {
     const auto database = servers_.connect(until, control);
     if (!database) return database.error();
-    Outcome outcome = ask(**database, statement, clock_, until, control);
+    Outcome outcome = ask(**database, statement, clock(), until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const auto& failure = std::get<Failure>(outcome);
-    if (!is_worth_repeating(failure.code) || clock_.now() >= until) return failed(failure);
+    if (!is_worth_repeating(failure.code) || clock().now() >= until) return failed(failure);
   }
 }
 
@@ -318,6 +342,35 @@ Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoi
   const auto answer = insist(change_statement(read, next, holds_of(next)), until, control);
   if (!answer) return answer.error();
   return answer->changed == 1 ? Written::kYes : Written::kNo;
+}
+
+Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& make, TimePoint until,
+                                                                 bool* unanswered) {
+  bool none = false;
+  if (unanswered == nullptr) unanswered = &none;
+  const auto attempt = [&]() -> Result<std::optional<Rewritten>> {
+    for (int races = 0;; ++races) {
+      const auto reading = read(false, until, nullptr);
+      if (!reading) return reading.error();
+      std::optional<LeaseRow> next = make(reading->row, reading->now);
+      if (!next) return std::optional<Rewritten>();
+      const auto written = change(reading->row, *next, until, nullptr);
+      if (!written) {
+        *unanswered = *unanswered || written.error().code == ErrorCode::kUnavailable;
+        return written.error();
+      }
+      if (*written == Written::kYes) return std::optional(Rewritten{reading->row, std::move(*next), reading->now});
+      rest_after_race(races, until);
+    }
+  };
+  return dlock::insist(clock(), until, kReadAgainPause, attempt).answer;
+}
+
+/// Where a hundred change it at the same time, most of what they send would be in vain.
+void LeaseStore::rest_after_race(int races, TimePoint until) {
+  const TimePoint next = clock().now() + jitter(std::min(kLongestRest, kShortestRest * (1 << std::min(races, 8))));
+  std::vector<pollfd> nothing;
+  clock().wait(nothing, std::min(until, next));
 }
 
 /// In one statement, because each one of a batch costs the server as much as this one and its commit. Where it is
@@ -357,7 +410,7 @@ Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
   gate_ = -1;
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return {};
-  const Outcome outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock_, until, control);
+  const Outcome outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock(), until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
   return {};
 }
@@ -381,36 +434,25 @@ Result<std::vector<Participant>> LeaseStore::queued(TimePoint until) {
   return waiters;
 }
 
-Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& clock, Strategy strategy,
-                                                     const LockName& name, const std::string& server, TimePoint until,
-                                                     Control* control) {
-  const std::string begin = comment_begin(strategy, name);
-  const Outcome outcome = ask(database,
-                              "SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
-                                  ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
-                                  std::to_string(begin.size()) + ")=" + literal(begin),
-                              clock, until, control);
-  if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, server);
-  std::vector<Participant> waiters;
-  for (const Row& row : std::get<Answer>(outcome).rows) {
-    if (row.empty() || !row[0]) continue;
-    if (auto participant = participant_of(*row[0])) waiters.push_back(std::move(*participant));
-  }
-  put_in_order(waiters);
-  return waiters;
+Result<std::vector<Participant>> LeaseStore::waiters(TimePoint until, Control* control) {
+  auto waiting = read_waiters(servers_, strategy_, literal(name_.text()) + " ", until, control);
+  if (!waiting) return waiting.error();
+  return std::move((*waiting)[name_.text()]);
 }
 
-Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Servers& servers, Clock& clock,
-                                                                          Strategy strategy,
+Result<LeaseStore::Waiters> LeaseStore::all_waiters(Servers& servers, Strategy strategy, TimePoint until) {
+  return read_waiters(servers, strategy, "x'", until, nullptr);
+}
+
+Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Servers& servers, Strategy strategy,
                                                                           std::span<const LockName> names,
                                                                           TimePoint until) {
   std::string list;
   for (const LockName& name : names) list += (list.empty() ? "" : ",") + literal(name.text());
   const auto answer =
-      run_statement(servers,
-                    read_columns(galera_or_null(), "0") + ",name FROM " + kLockTable + " WHERE strategy='" +
-                        strategy_name(strategy) + "' AND name IN (" + list + ") GROUP BY name",
-                    clock, until);
+      servers.run(read_columns(galera_or_null(), "0") + ",name FROM " + kLockTable + " WHERE strategy='" +
+                      strategy_name(strategy) + "' AND name IN (" + list + ") GROUP BY name",
+                  until);
   if (!answer) return answer.error();
   std::map<std::string, Result<LeaseReading>> found;
   for (const Row& fields : answer->rows) {
@@ -426,26 +468,30 @@ Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Server
   return found;
 }
 
-Result<std::map<std::string, std::vector<Participant>>> LeaseStore::all_waiters(Servers& servers, Clock& clock,
-                                                                                Strategy strategy, TimePoint until) {
-  const std::string begin = "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " x'";
-  const auto answer = run_statement(servers,
-                                    "SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
-                                        ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
-                                        std::to_string(begin.size()) + ")=" + literal(begin),
-                                    clock, until);
-  if (!answer) return answer.error();
-  std::map<std::string, std::vector<Participant>> waiting;
-  for (const Row& row : answer->rows) {
-    const std::string info = row.empty() ? "" : text_of(row[0]);
-    std::string_view note = info;
-    const auto name = from_hex(cut(note, '\''));
-    if (note.starts_with(' ')) note.remove_prefix(1);
-    auto participant = participant_of(note);
-    if (name && participant) waiting[*name].push_back(std::move(*participant));
+Result<std::vector<LockName>> LeaseStore::names_where(Servers& servers, Strategy strategy, const std::string& condition,
+                                                      TimePoint until) {
+  const auto found = servers.run("SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" +
+                                     strategy_name(strategy) + "' AND " + condition + " ORDER BY name",
+                                 until);
+  if (!found) return found.error();
+  std::vector<LockName> names;
+  for (const Row& row : found->rows) {
+    if (auto name = LockName::parse(mysql::text_of(row, 0))) names.push_back(*name);
   }
-  for (auto& [name, waiters] : waiting) put_in_order(waiters);
-  return waiting;
+  return names;
+}
+
+Result<std::vector<LockName>> LeaseStore::live_names(Servers& servers, Strategy strategy, TimePoint until) {
+  auto names = names_where(servers, strategy, "holds>0", until);
+  if (!names) return names;
+  const auto waiting = all_waiters(servers, strategy, until);
+  if (!waiting) return waiting.error();
+  for (const auto& [text, waiters] : *waiting) {
+    if (auto name = LockName::parse(text)) names->push_back(*name);
+  }
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+  return names;
 }
 
 }  // namespace dlock::mysql

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -45,7 +46,8 @@ class LeaseStore {
   /// kAny: for reading only; a server that is read-only will do.
   enum class From { kWritable, kAny };
 
-  LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, From from = From::kWritable);
+  /// `servers` outlives it.
+  LeaseStore(Servers& servers, Strategy strategy, const LockName& name, From from = From::kWritable);
 
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
   Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
@@ -67,6 +69,17 @@ class LeaseStore {
   /// The same, and leaves the gate in the same statement: the next in the queue is woken before the change is
   /// committed, and waits for the row until it is.
   Result<Written> change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until);
+
+  /// A row as it was read, and the one that has taken its place.
+  struct Rewritten {
+    LeaseRow before;
+    LeaseRow after;
+    ServerTime now = 0;  ///< of the reading
+  };
+  using Rewrite = std::function<std::optional<LeaseRow>(const LeaseRow& row, ServerTime now)>;
+  /// Reads the row and replaces it by the one that `make` returns; starts over if the row has changed in between, or if
+  /// an answer was lost, which sets *unanswered. nullopt if `make` returns nullopt.
+  Result<std::optional<Rewritten>> rewrite(const Rewrite& make, TimePoint until, bool* unanswered = nullptr);
 
   /// Renews the only holder of `row` for `ttl` from now, in one statement, and updates `row`. kNo: the lease is over,
   /// or the row in the table is no longer as `row`.
@@ -93,29 +106,31 @@ class LeaseStore {
   Result<void> queue(const WaitingNote& note, Duration alive, TimePoint until, Control* control);
   Result<void> leave_queue(const std::string& owner, TimePoint until);
 
-  /// The waiters that this account may see in the process list, in the order in which they came.
-  static Result<std::vector<Participant>> waiters(Database& database, Clock& clock, Strategy strategy,
-                                                  const LockName& name, const std::string& server, TimePoint until,
-                                                  Control* control);
+  /// The waiters of the lock that this account may see in the process list, in the order in which they came.
+  Result<std::vector<Participant>> waiters(TimePoint until, Control* control);
+  /// Those of all locks of `strategy`, by the names of these.
+  using Waiters = std::map<std::string, std::vector<Participant>>;
+  static Result<Waiters> all_waiters(Servers& servers, Strategy strategy, TimePoint until);
 
   /// The rows of these locks, as far as they are there, by their names; Misconfigured for one that makes no sense.
-  static Result<std::map<std::string, Result<LeaseReading>>> read_some(Servers& servers, Clock& clock,
-                                                                       Strategy strategy,
+  static Result<std::map<std::string, Result<LeaseReading>>> read_some(Servers& servers, Strategy strategy,
                                                                        std::span<const LockName> names,
                                                                        TimePoint until);
-  /// waiters() of all locks, by their names.
-  static Result<std::map<std::string, std::vector<Participant>>> all_waiters(Servers& servers, Clock& clock,
-                                                                             Strategy strategy, TimePoint until);
+
+  /// The names in dlock_lock for which `condition` holds, in canonical order.
+  static Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, const std::string& condition,
+                                                   TimePoint until);
+  /// Those that have a holder or a waiter.
+  static Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, TimePoint until);
 
   /// Those of the poll queue, on every node, in order.
   Result<std::vector<Participant>> queued(TimePoint until);
 
-  /// As read(), but through `database` instead of the connection of `servers`.
-  Result<LeaseReading> read_through(Database& database, bool with_gate, TimePoint until, Control* control);
-
  private:
   std::string read_statement(const std::string& gate) const;
   std::string gate_expression() const;
+  void rest_after_race(int races, TimePoint until);
+  Clock& clock() const { return servers_.clock(); }
   /// `holds`: an SQL expression for the number of holders.
   std::string change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const;
   /// Runs `statement`; repeats after a deadlock or a lock wait that the server ended.
@@ -124,7 +139,6 @@ class LeaseStore {
   Error failed(const Failure& failure);
 
   Servers& servers_;
-  Clock& clock_;
   const Strategy strategy_;
   const LockName name_;
   const std::string key_;        ///< "strategy=x'..' AND name=x'..'"

@@ -5,7 +5,6 @@
 
 #include "backends/mysql/connection/waiting.h"
 #include "backends/mysql/row/store.h"
-#include "backends/mysql/row/view.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
@@ -29,7 +28,7 @@ class RowLock final : public PollableLock {
         runtime_(runtime),
         spec_(spec),
         servers_(settings_.servers, dial, runtime.clock),
-        table_(settings_.strategy, servers_, runtime.clock),
+        table_(settings_.strategy, servers_),
         owner_(spec.owner.text()),
         who_(who_text(spec)) {}
 
@@ -99,12 +98,7 @@ class RowLock final : public PollableLock {
   }
 
   Result<LockState> read_state(TimePoint until, Control* control) override {
-    const WallTime asked = runtime_.clock.wall();
-    auto seen = table_.read_state(spec_.name, until, control);
-    if (!seen) return seen.error();
-    remaining_.reset();
-    if (seen->holder && seen->holder->until) remaining_ = std::chrono::microseconds(*seen->holder->until - seen->now);
-    return row_state(*seen, spec_.name, settings_.store, asked, runtime_.clock.wall());
+    return table_.look(spec_.name, settings_.store, until, control, &remaining_);
   }
 
  private:

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
@@ -19,11 +18,6 @@ std::string microseconds_of(const char* column) {
   return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," + std::string(column) + ")";
 }
 
-std::string end_of(Duration ttl) {
-  return "UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(std::chrono::ceil<std::chrono::microseconds>(ttl).count()) +
-         " MICROSECOND";
-}
-
 std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
   return field ? std::optional(leading_number<std::int64_t>(*field)) : std::nullopt;
 }
@@ -32,27 +26,28 @@ std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
 std::string parts() { return "(LENGTH(info)-LENGTH(REPLACE(info,CHAR(31),'')))"; }
 std::string unasked() { return parts() + "<5"; }
 
+std::optional<WallTime> wall(std::optional<ServerTime> time) {
+  return time ? std::optional(wall_time(*time)) : std::nullopt;
+}
+
 constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
 
 }  // namespace
 
-RowStore::RowStore(Strategy strategy, Servers& servers, Clock& clock)
-    : strategy_(strategy),
-      table_(strategy == Strategy::kUnique ? kUniqueTable : kOccupyTable),
-      servers_(servers),
-      clock_(clock) {}
+RowStore::RowStore(Strategy strategy, Servers& servers)
+    : strategy_(strategy), table_(strategy == Strategy::kUnique ? kUniqueTable : kOccupyTable), servers_(servers) {}
 
 std::string RowStore::where(const LockName& name) const { return " WHERE name=" + literal(name.text()); }
 
 Result<bool> RowStore::change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = run_statement(servers_, statement, clock_, until, control);
+  const auto done = servers_.run(statement, until, control);
   if (!done) return done.error();
   return done->changed > 0;
 }
 
 /// A row that is locked is not changed, and noted.
 Result<bool> RowStore::try_change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = try_statement(servers_, statement, clock_, until, control);
+  const auto done = servers_.try_run(statement, until, control);
   if (!done) return done.error();
   row_locked_ = !done->has_value();
   return !row_locked_ && (*done)->changed > 0;
@@ -60,12 +55,11 @@ Result<bool> RowStore::try_change(const std::string& statement, TimePoint until,
 
 Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint until, Control* control) {
   const bool occupy = strategy_ == Strategy::kOccupy;
-  const auto found = run_statement(
-      servers_,
+  const auto found = servers_.run(
       "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," + microseconds_of("t.since") + "," +
           microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") + ",t.entries," +
           kReadOnly + " FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
-      clock_, until, control);
+      until, control);
   if (!found) return found.error();
   if (found->rows.size() != 1 || found->rows[0].size() != 11) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
@@ -87,6 +81,35 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
   return reading;
 }
 
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
+                    WallTime answered) {
+  LockState state{name, store, Mode::kExclusive, 0, {}, {}};
+  if (!reading.holder) return state;
+  Participant participant;
+  participant.owner = reading.holder->owner;
+  participant.token = FencingToken(reading.holder->token);
+  participant.count = reading.holder->entries;
+  participant.since = wall(reading.holder->since);
+  participant.until = wall(reading.holder->until);
+  if (participant.owner.empty()) participant.note = "another program";
+  else add_who(participant, reading.holder->who);
+  state.holders.push_back(std::move(participant));
+  move_to_our_clock(state, wall_time(reading.now), asked, answered);
+  return state;
+}
+
+Result<LockState> RowStore::look(const LockName& name, const std::string& store, TimePoint until, Control* control,
+                                 std::optional<Duration>* remaining) {
+  const WallTime asked = servers_.clock().wall();
+  const auto seen = read_state(name, until, control);
+  if (!seen) return seen.error();
+  if (remaining) remaining->reset();
+  if (remaining && seen->holder && seen->holder->until) {
+    *remaining = std::chrono::microseconds(*seen->holder->until - seen->now);
+  }
+  return row_state(*seen, name, store, asked, servers_.clock().wall());
+}
+
 /// Whatever this account may write there.
 Error RowStore::leave_read_only() {
   const std::string server = servers_.server();
@@ -96,7 +119,7 @@ Error RowStore::leave_read_only() {
 
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
 Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
-  LeaseStore counter(servers_, clock_, strategy_, name);
+  LeaseStore counter(servers_, strategy_, name);
   while (true) {
     const auto reading = counter.read(false, until, control);
     if (!reading) return reading.error();
@@ -126,7 +149,7 @@ Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, cons
 Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const std::string& owner,
                                                     const std::string& who, Duration ttl, TimePoint until,
                                                     Control* control) {
-  const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_of(ttl) +
+  const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_after(ttl) +
                              ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
   row_locked_ = false;
   const auto read = read_state(name, until, control);
@@ -164,7 +187,7 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
 
 Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                              Control* control) {
-  const std::string end = exact ? end_of(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")";
+  const std::string end = exact ? end_after(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")";
   const auto renewed =
       change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
                  " AND expires>UTC_TIMESTAMP(6)" + (revoked_.empty() ? " AND " + unasked() : "") + kUnlessReadOnly,
@@ -194,7 +217,7 @@ Result<bool> RowStore::join(const LockName& name, const std::string& owner, std:
                             const std::string& entry, Duration ttl, TimePoint until, Control* control) {
   const std::string word = literal(entry);
   return change("UPDATE " + table_ + " SET entries=IF(FIND_IN_SET(" + word + ",entries),entries,CONCAT(entries,','," +
-                    word + ")),expires=GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")" + where(name) +
+                    word + ")),expires=GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")" + where(name) +
                     " AND owner=" + literal(owner) + " AND token=" + std::to_string(token) +
                     " AND expires>UTC_TIMESTAMP(6)",
                 until, control);
@@ -232,7 +255,7 @@ Result<bool> RowStore::release_foreign(const LockName& name, TimePoint until) {
 }
 
 Result<std::vector<LockName>> RowStore::names_where(const std::string& condition, TimePoint until) {
-  const auto found = run_statement(servers_, "SELECT name FROM " + table_ + " WHERE " + condition, clock_, until);
+  const auto found = servers_.run("SELECT name FROM " + table_ + " WHERE " + condition, until);
   if (!found) return found.error();
   std::vector<LockName> names;
   for (const Row& row : found->rows) {

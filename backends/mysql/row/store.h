@@ -16,7 +16,7 @@ namespace dlock::mysql {
 ///   occupy: SELECT state, version; UPDATE ... SET state=1, version=version+1 WHERE version=what was read
 /// and adds what such code usually lacks: leases that end by the server's clock, an owner that release and renewal
 /// compare, tokens. Rows of other programs (owner NULL) are held until these free them. One statement for each call, in
-/// autocommit mode. Errors as of run_statement(); Unavailable after a change: its outcome is unknown. Single-threaded.
+/// autocommit mode. Errors as of .run(); Unavailable after a change: its outcome is unknown. Single-threaded.
 class RowStore {
  public:
   struct Holder {
@@ -36,9 +36,13 @@ class RowStore {
     std::uint64_t token = 0;    ///< the last one (occupy)
   };
 
-  RowStore(Strategy strategy, Servers& servers, Clock& clock);
+  /// `servers` outlives it.
+  RowStore(Strategy strategy, Servers& servers);
 
   Result<State> read_state(const LockName& name, TimePoint until, Control* control);
+  /// The same for people, with its times on our clock. `remaining` (may be null): of the lease, if it ends.
+  Result<LockState> look(const LockName& name, const std::string& store, TimePoint until, Control* control,
+                         std::optional<Duration>* remaining = nullptr);
 
   /// Takes the lock if it is free or the lease of its holder is over. Returns the token; nullopt: it is held.
   Result<std::optional<std::uint64_t>> take(const LockName& name, const std::string& owner, const std::string& who,
@@ -93,9 +97,12 @@ class RowStore {
   const Strategy strategy_;
   const std::string table_;
   Servers& servers_;
-  Clock& clock_;
   bool row_locked_ = false;
   std::string revoked_;
 };
+
+/// What was read between `asked` and `answered`, with its times on our clock.
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
+                    WallTime answered);
 
 }  // namespace dlock::mysql

@@ -3,10 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include "backends/mysql/connection/doctor.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/doctor.h"
 
 namespace dlock::mysql::settings_test {
 namespace {

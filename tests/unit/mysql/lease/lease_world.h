@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "backends/mysql/lease/admin.h"
 #include "backends/mysql/lease/lock.h"
-#include "backends/mysql/lease/view.h"
 #include "tests/unit/mysql/lock_world.h"
 
 namespace dlock::mysql::testing {
@@ -26,7 +26,7 @@ struct LeaseWorld : LockWorld<LeaseLock> {
   }
   LockState seen() {
     Servers servers(settings.servers, server.dial(), clock);
-    auto state = LeaseView(servers, "s", Runtime{clock, log}).inspect(spec.name);
+    auto state = LeaseAdmin(settings, std::move(servers), Runtime{clock, log}).inspect(spec.name);
     REQUIRE(state);
     return *state;
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/bound/view.h"
+#include "backends/mysql/bound/admin.h"
 
 #include <algorithm>
 #include <memory>
 
-#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
@@ -39,16 +38,6 @@ Participant stranger(const RowBlocker& known) {
   return participant;
 }
 
-/// Whose session it is, where this account may see that.
-void add_account(Servers& servers, RowBlocker& known, Clock& clock, TimePoint until) {
-  const auto found = run_statement(
-      servers, "SELECT USER,HOST FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(known.session), clock,
-      until);
-  if (!found || found->rows.size() != 1 || found->rows[0].size() != 2) return;
-  known.user = found->rows[0][0].value_or("");
-  known.host = found->rows[0][1].value_or("");
-}
-
 /// A transaction without a session: what XA has prepared is nobody's connection, and of shared locks MariaDB does not
 /// tell whose they are.
 Error without_session(const RowBlocker& known, const LockName& name) {
@@ -62,35 +51,43 @@ Error without_session(const RowBlocker& known, const LockName& name) {
 
 }  // namespace
 
-Result<BoundView::Present> BoundView::present(const LockName& name, Strangers strangers) {
-  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
-  BoundStore store(settings_, name, runtime_.clock);
-  const auto holder = store.holder(servers_, soon());
+/// Whose session it is, where this account may see that.
+void BoundAdmin::add_account(RowBlocker& known) {
+  const auto found =
+      run("SELECT USER,HOST FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(known.session));
+  if (!found || found->rows.size() != 1) return;
+  known.user = text_of(found->rows[0], 0);
+  known.host = text_of(found->rows[0], 1);
+}
+
+Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name, Strangers strangers) {
+  LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
+  BoundStore store(settings_, name, servers_);
+  const auto holder = store.holder(soon());
   if (!holder) return holder.error();
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();
   if (reading->galera) return of_one_node(servers_.server(), settings_.strategy);
   if (*holder == std::uint64_t{0}) return Present{{}, {}, {}, reading->now};
   for (const LeaseHolder& one : reading->row.holders) {
-    const bool lives = holder->has_value() ? **holder == one.connection
-                                           : is_live_session(servers_, one.connection, runtime_.clock, soon());
+    const bool lives =
+        holder->has_value() ? **holder == one.connection : servers_.is_live_session(one.connection, soon());
     if (lives) return Present{{participant_of(one)}, {one.connection}, {}, reading->now};
   }
   if (!*holder && strangers == Strangers::kSought) return blockers(name);
   RowBlocker known{holder->value_or(0), "", "", {}};
-  if (*holder && strangers == Strangers::kSought) add_account(servers_, known, runtime_.clock, soon());
+  if (*holder && strangers == Strangers::kSought) add_account(known);
   Present present{{stranger(known)}, {known.session}, {}, reading->now};
   if (known.session == 0) present.hidden = without_session(known, name);
   return present;
 }
 
 /// A row is locked by a session that the server names only to who waits for it.
-Result<BoundView::Present> BoundView::blockers(const LockName& name) {
-  const BoundStore store(settings_, name, runtime_.clock);
-  auto found = row_blockers(servers_, store.row_query(), runtime_.clock, soon());
+Result<BoundAdmin::Present> BoundAdmin::blockers(const LockName& name) {
+  auto found = row_blockers(servers_, BoundStore(settings_, name, servers_).row_query(), soon());
   if (!found && found.error().code != ErrorCode::kDenied) return found.error();
   // Who had just got it may have written it down by now.
-  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
+  LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();
   const auto& known = reading->row.holders;
@@ -109,33 +106,34 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
   return present;
 }
 
-Result<LockState> BoundView::inspect(const LockName& name) {
+Result<LockState> BoundAdmin::inspect(const LockName& name) {
   const WallTime asked = runtime_.clock.wall();
   auto holders = present(name, strangers_);
   if (!holders) return holders.error();
   const WallTime answered = runtime_.clock.wall();
   LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->participants), {}};
-  auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, settings_.strategy, name, servers_.server(),
-                                     soon(), nullptr);
+  auto waiters = LeaseStore(servers_, settings_.strategy, name).waiters(soon(), nullptr);
   if (!waiters) return waiters.error();
   list_waiters(state, std::move(*waiters));
   move_to_our_clock(state, wall_time(holders->now), asked, answered);
   return state;
 }
 
-Result<std::vector<LockName>> BoundView::names() {
-  return live_names(servers_, settings_.strategy, runtime_.clock, soon());
+Result<KnownLocks> BoundAdmin::known_locks() {
+  auto names = LeaseStore::live_names(servers_, settings_.strategy, soon());
+  if (!names) return names.error();
+  return KnownLocks{std::move(*names)};
 }
 
-Result<void> BoundView::end_holder(const LockName& name, std::uint64_t session, TimePoint until) {
-  const auto killed = run_statement(servers_, "KILL " + std::to_string(session), runtime_.clock, until);
+Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session, TimePoint until) {
+  const auto killed = servers_.run("KILL " + std::to_string(session), until);
   if (!killed && killed.error().code == ErrorCode::kDenied) {
     return Error{ErrorCode::kDenied,
                  "only the account that holds " + name.text() + " may end its session " + std::to_string(session) +
                      ", or one with the right CONNECTION ADMIN (MySQL: CONNECTION_ADMIN)",
                  "ask an administrator for: KILL " + std::to_string(session)};
   }
-  while (is_live_session(servers_, session, runtime_.clock, until)) {
+  while (servers_.is_live_session(session, until)) {
     if (runtime_.clock.now() >= until) {
       return Error{ErrorCode::kUnavailable, "the session " + std::to_string(session) + " does not end",
                    "look at it with SHOW PROCESSLIST"};
@@ -147,15 +145,15 @@ Result<void> BoundView::end_holder(const LockName& name, std::uint64_t session, 
 }
 
 /// Ends the sessions that hold it; the server frees what they held.
-Result<ForceReleased> BoundView::force_release(const LockName& name, const LockState& shown,
-                                               const std::string& /*by*/) {
+Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
+                                                const std::string& /*by*/) {
   const auto holders = present(name, Strangers::kSought);
   if (!holders) return holders.error();
   if (holders->participants.empty() && shown.holders.empty()) return ForceReleased{};
   const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
   if (holders->participants.empty() || !std::is_permutation(holders->participants.begin(), holders->participants.end(),
                                                             shown.holders.begin(), shown.holders.end(), same)) {
-    return Error{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
+    return other_holders(name);
   }
   if (holders->hidden) return *holders->hidden;
   const TimePoint until = soon();
@@ -166,39 +164,31 @@ Result<ForceReleased> BoundView::force_release(const LockName& name, const LockS
 }
 
 /// In the record, which the holder reads in its pings: to end its connection would take the lock from it.
-Result<void> BoundView::revoke(const LockName& name, const LockState& shown, const std::string& by) {
-  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
-  while (true) {
-    const auto reading = record.read(false, soon(), nullptr);
-    if (!reading) return reading.error();
-    auto next = ask_back(reading->row, shown, by);
-    const bool foreign = !shown.holders.empty() && shown.holders.front().token.is_none();
-    if (!next) return foreign ? cannot_be_asked(name, "another program has it") : other_holders(name);
-    const auto written = record.change(reading->row, *next, soon(), nullptr);
-    if (!written) return written.error();
-    if (*written == Written::kYes) return {};
-  }
+Result<void> BoundAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  const auto asked =
+      LeaseStore(servers_, settings_.strategy, name)
+          .rewrite([&](const LeaseRow& row, ServerTime /*now*/) { return ask_back(row, shown, by); }, soon());
+  if (!asked) return asked.error();
+  if (*asked) return {};
+  const bool foreign = !shown.holders.empty() && shown.holders.front().token.is_none();
+  return foreign ? cannot_be_asked(name, "another program has it") : other_holders(name);
 }
 
-Error BoundView::needs_connection() const {
-  return {ErrorCode::kUnsupported,
-          "a lock of strategy=" + std::string(strategy_name(settings_.strategy)) + " lives with its connection",
-          "use strategy=lease for locks without a process"};
+Result<HeldLock> BoundAdmin::renew(const LockName& /*name*/, const Owner& /*owner*/, Duration /*ttl*/) {
+  return lives_with_its_connection(settings_.strategy);
 }
 
-Result<HeldLock> BoundView::renew(const LockName& /*name*/, const Owner& /*owner*/, Duration /*ttl*/) {
-  return needs_connection();
+Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*/) {
+  return lives_with_its_connection(settings_.strategy);
 }
-
-Result<void> BoundView::release(const LockName& /*name*/, const Owner& /*owner*/) { return needs_connection(); }
 
 /// Records of sessions that have ended; the lock itself went with them.
-Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
-  const auto live = names();
+Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
+  const auto live = LeaseStore::live_names(servers_, settings_.strategy, soon());
   if (!live) return live.error();
   std::vector<Swept> swept;
   for (const LockName& name : *live) {
-    LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
+    LeaseStore record(servers_, settings_.strategy, name);
     const auto reading = record.read(false, soon(), nullptr);
     if (!reading) return reading.error();
     const auto holders = present(name, Strangers::kUnnamed);
@@ -213,28 +203,22 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
     }
     swept.push_back({name, "the record of a session that has ended"});
   }
-  auto rows = sweep_rows(servers_, settings_.strategy, dry_run, runtime_.clock, soon());
-  if (!rows) return rows.error();
-  swept.insert(swept.end(), rows->begin(), rows->end());
   return swept;
 }
 
-Result<AdminCommon::GiveBack> BoundView::take_for_ping(const LockName& name) {
+Result<AdminCommon::GiveBack> BoundAdmin::take_for_ping(const LockName& name) {
   Settings own = settings_;
   own.row.reset();  // never a row of the user's
-  const auto store = std::make_shared<BoundStore>(own, name, runtime_.clock);
-  const auto database = servers_.connect(soon(), nullptr);
-  if (!database) return database.error();
-  const std::string server = servers_.server();
-  if (const auto fit = store->prepare(**database, server, 1, soon(), nullptr); !fit) return fit.error();
-  if (const auto got = store->try_it(**database, server, soon(), nullptr); !got) return got.error();
-  return AdminCommon::GiveBack(
-      [this, store, held_in = *database, server] { return store->let_go(*held_in, server, soon()); });
+  const auto store = std::make_shared<BoundStore>(own, name, servers_);
+  if (const auto database = servers_.connect(soon(), nullptr); !database) return database.error();
+  if (const auto fit = store->prepare(1, soon(), nullptr); !fit) return fit.error();
+  if (const auto got = store->try_it(soon(), nullptr); !got) return got.error();
+  return GiveBack([this, store] { return store->let_go(soon()); });
 }
 
-void BoundView::forget_ping(const LockName& name) {
+void BoundAdmin::forget_ping(const LockName& name) {
   if (settings_.strategy != Strategy::kRow) return;
-  (void)run_statement(servers_, "DELETE FROM dlock_row WHERE name=" + literal(name.text()), runtime_.clock, soon());
+  (void)run("DELETE FROM dlock_row WHERE name=" + literal(name.text()));
 }
 
 }  // namespace dlock::mysql

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/bound/view.h"
+#include "backends/mysql/bound/admin.h"
 
 #include <doctest/doctest.h>
 
 #include "tests/unit/mysql/lock_world.h"
 
-namespace dlock::mysql::bound_view_test {
+namespace dlock::mysql::bound_admin_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,11 +40,8 @@ struct World {
     server.next(view, Answer{std::move(blockers), 0});
   }
   Result<LockState> seen() { return view().inspect(name); }
-  BoundView& view() {
-    if (!made) {
-      servers.emplace(settings.servers, server.dial(), clock);
-      made.emplace(settings, *servers, Runtime{clock, log});
-    }
+  BoundAdmin& view() {
+    if (!made) made.emplace(settings, Servers(settings.servers, server.dial(), clock), Runtime{clock, log});
     return *made;
   }
 
@@ -53,8 +50,7 @@ struct World {
   FakeServer server;
   Settings settings;
   const LockName name = *LockName::parse("k");
-  std::optional<Servers> servers;
-  std::optional<BoundView> made;
+  std::optional<BoundAdmin> made;
 };
 
 const Row kFive{"5", "app", "10.0.0.7:50630", "1000000000000000"};
@@ -171,4 +167,4 @@ TEST_CASE("a wait that the server does not show ends, and names nobody") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql::bound_view_test
+}  // namespace dlock::mysql::bound_admin_test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/row/view.h"
+#include "backends/mysql/row/store.h"
 
 #include <doctest/doctest.h>
 
-namespace dlock::mysql::row_view_test {
+namespace dlock::mysql::row_store_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,4 +25,4 @@ TEST_CASE("the times of a row are shown on our clock, however far the server's i
 }
 
 }  // namespace
-}  // namespace dlock::mysql::row_view_test
+}  // namespace dlock::mysql::row_store_test

@@ -2,41 +2,35 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "backends/mysql/bound/row_blockers.h"
 #include "backends/mysql/bound/store.h"
-#include "backends/mysql/connection/strategy_view.h"
-#include "lib/base/runtime.h"
+#include "backends/mysql/connection/admin.h"
 
 namespace dlock::mysql {
 
 /// strategy=session and strategy=row for commands that supervise nothing.
-class BoundView final : public StrategyView {
+class BoundAdmin final : public MysqlAdmin {
  public:
   /// Whether to look for the name of a holder that is no dlock, which takes further queries (row_blockers.h).
   enum class Strangers { kSought, kUnnamed };
 
-  /// `settings` and `servers` outlive it.
-  BoundView(const Settings& settings, Servers& servers, const Runtime& runtime, std::optional<Duration> budget = {},
-            Strangers strangers = Strangers::kSought)
-      : settings_(settings),
-        servers_(servers),
-        runtime_(runtime),
-        budget_(budget.value_or(runtime.patience)),
-        strangers_(strangers) {}
+  BoundAdmin(Settings settings, Servers servers, const Runtime& runtime, Strangers strangers = Strangers::kSought)
+      : MysqlAdmin(std::move(settings), std::move(servers), runtime), strangers_(strangers) {}
 
   Result<LockState> inspect(const LockName& name) override;
-  Result<std::vector<LockName>> names() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
-  Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<AdminCommon::GiveBack> take_for_ping(const LockName& name) override;
-  void forget_ping(const LockName& name) override;
 
  private:
-  TimePoint soon() const { return runtime_.clock.now() + budget_; }
+  Result<KnownLocks> known_locks() override;
+  Result<std::vector<Swept>> sweep(bool dry_run) override;
+  Result<GiveBack> take_for_ping(const LockName& name) override;
+  void forget_ping(const LockName& name) override;
+
   /// The holders, by the sessions of the server.
   struct Present {
     std::vector<Participant> participants;
@@ -47,13 +41,9 @@ class BoundView final : public StrategyView {
 
   Result<Present> present(const LockName& name, Strangers strangers);
   Result<Present> blockers(const LockName& name);
+  void add_account(RowBlocker& known);
   Result<void> end_holder(const LockName& name, std::uint64_t session, TimePoint until);
-  Error needs_connection() const;
 
-  const Settings& settings_;
-  Servers& servers_;
-  const Runtime runtime_;
-  const Duration budget_;
   const Strangers strangers_;
 };
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/admin.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "backends/mysql/connection/doctor.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+constexpr std::size_t kAtOnce = 256;  ///< rows in one statement
+constexpr char kDayMicroseconds[] = "86400000000";
+
+/// Misconfigured if one of them is of another version, or has no transactions or another key.
+Result<std::set<std::string>> present_tables(Servers& servers, TimePoint until) {
+  const auto found = servers.run(kinds_query(kOurTables), until);
+  if (!found) return found.error();
+  std::set<std::string> present;
+  const std::string ours = "dlock tables " + std::to_string(kSchemaVersion);
+  for (const Row& row : found->rows) {
+    const std::string comment = text_of(row, kTableComment);
+    if (comment != ours) {
+      return Error{ErrorCode::kMisconfigured,
+                   "the table " + text_of(row, kTableName) + " on " + servers.server() + " is not '" + ours +
+                       "' but '" + comment + "'",
+                   "use the dlock that belongs to it, or drop the table while nothing is locked, and run dlock setup"};
+    }
+    if (auto fit = judge_engine(row); !fit) return fit.error();
+    present.insert(text_of(row, kTableName));
+  }
+  const auto keys = servers.run(keys_query(), until);
+  if (!keys) return keys.error();
+  for (const Table& table : tables()) {
+    if (!present.contains(table.name)) continue;
+    if (auto fit = judge_key(table, *keys); !fit) return fit.error();
+  }
+  return present;
+}
+
+}  // namespace
+
+Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  const std::string name = literal(resource.text());
+  const std::string table = kFenceTable;
+  for (const std::string& statement :
+       {"INSERT IGNORE INTO " + table + " SET name=" + name + ",token=" + token.text(),
+        "UPDATE " + table + " SET token=" + token.text() + " WHERE name=" + name + " AND token<" + token.text()}) {
+    if (const auto done = run(statement); !done) return done.error();
+  }
+  const auto seen = run("SELECT token FROM " + table + " WHERE name=" + name);
+  if (!seen) return seen.error();
+  const std::string highest = seen->rows.empty() ? "?" : text_of(seen->rows[0], 0);
+  if (highest == token.text()) return UniqueFd();
+  return Error{ErrorCode::kLost,
+               resource.text() + ": token " + token.text() + " is out of date, " + highest + " was seen"};
+}
+
+Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
+  auto swept = sweep(dry_run);
+  if (!swept) return swept;
+  const std::string strategy = "strategy='" + std::string(strategy_name(settings_.strategy)) + "'";
+  const std::string idle = strategy + " AND (holds=0 OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds +
+                           "<" + kServerMicroseconds;
+  const std::string table = kLockTable;
+  const auto found = run("SELECT name FROM " + table + " WHERE " + idle);
+  if (!found) return found.error();
+  for (std::size_t begin = 0; begin < found->rows.size(); begin += kAtOnce) {
+    std::map<std::string, LockName> gone;
+    std::string list;
+    for (std::size_t i = begin; i < std::min(found->rows.size(), begin + kAtOnce); ++i) {
+      const auto name = LockName::parse(text_of(found->rows[i], 0));
+      if (!name) continue;
+      gone.emplace(name->text(), *name);
+      list += (list.empty() ? "" : ",") + literal(name->text());
+    }
+    if (!dry_run && !gone.empty()) {
+      const std::string those = " WHERE " + strategy + " AND name IN (" + list + ")";
+      if (const auto done = run("DELETE FROM " + table + those + " AND " + idle); !done) return done.error();
+      const auto left = run("SELECT name FROM " + table + those);
+      if (!left) return left.error();
+      for (const Row& row : left->rows) gone.erase(text_of(row, 0));
+    }
+    for (auto& [text, name] : gone) swept->push_back({name, "the row of a lock that nobody took for a day"});
+  }
+  return swept;
+}
+
+std::vector<Finding> MysqlAdmin::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
+
+Result<std::string> MysqlAdmin::set_up(bool print_only) {
+  if (print_only) return setup_script(settings_.servers.front().database);
+  const TimePoint until = soon();
+  const auto present = present_tables(servers_, until);
+  if (!present) return present.error();
+  std::string made;
+  for (const Table& table : tables()) {
+    if (present->contains(table.name)) continue;
+    if (const auto done = servers_.run(table.create, until); !done) return done.error();
+    made += (made.empty() ? "" : ", ") + table.name;
+  }
+  // A server may put another engine in the place of the one that it was told.
+  if (const auto fit = present_tables(servers_, until); !fit) return fit.error();
+  if (made.empty()) return "the tables of dlock are there already in " + settings_.store + "\n";
+  return "created in " + settings_.store + ": " + made + "\n";
+}
+
+}  // namespace dlock::mysql

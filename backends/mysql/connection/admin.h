@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/mysql/connection/servers.h"
+#include "backends/mysql/connection/settings.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/admin_common.h"
+
+namespace dlock::mysql {
+
+/// The part of LockAdmin that is the same for all strategies. Each call is bounded by the runtime's patience.
+class MysqlAdmin : public AdminCommon {
+ public:
+  const std::string& store() const final { return settings_.store; }
+  /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
+  /// sweep(), and the rows of dlock_lock without a holder whose counter is more than a day behind the clock: the next
+  /// token is larger without them, because it comes from the clock.
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) final;
+  std::vector<Finding> diagnose() final;
+  /// Creates the missing tables. Misconfigured for a table of another version.
+  Result<std::string> set_up(bool print_only) final;
+
+ protected:
+  MysqlAdmin(Settings settings, Servers servers, const Runtime& runtime)
+      : AdminCommon(runtime.clock), settings_(std::move(settings)), runtime_(runtime), servers_(std::move(servers)) {}
+
+  /// What dead holders of this strategy have left, beside the rows of free locks.
+  virtual Result<std::vector<Swept>> sweep(bool dry_run) = 0;
+
+  TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
+  Result<Answer> run(const std::string& statement) { return servers_.run(statement, soon()); }
+
+  const Settings settings_;
+  const Runtime runtime_;
+  Servers servers_;
+};
+
+}  // namespace dlock::mysql
