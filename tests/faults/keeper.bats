@@ -222,16 +222,6 @@ ends_in_its_lease() { # STEPS MS [OPTION]: of the command
   [ ! -e ran ]
 }
 
-@test "--fallback is used when the store cannot be reached, and DLOCK_STORE says so" {
-  keeper_does unavailable
-  run -0 --separate-stderr dlock run --fallback "local:$locks" k -- sh -c 'echo "$DLOCK_STORE"'
-  [ "$output" = "local:$locks" ]
-  [[ "$stderr" == *"connection refused; falling back to local:$locks"* ]]
-  hold_lock -b "local:$locks" k
-  run -75 dlock run -n --fallback "local:$locks" k -- true
-  [[ "$output" == *"dlock inspect -b local:$locks k"* ]]
-}
-
 @test "a lease that acquire took from the fallback is checked, renewed and released there" {
   keeper_does unavailable
   dlock acquire --fallback "local:$locks" --ttl 10m --shell k >exports 2>err
@@ -243,12 +233,6 @@ ends_in_its_lease() { # STEPS MS [OPTION]: of the command
   run -75 env -u DLOCK_HELD dlock run -n -b "local:$locks" k -- true
   run -0 dlock release --owner "$DLOCK_OWNER" k
   run -0 env -u DLOCK_HELD dlock run -n -b "local:$locks" k -- true
-}
-
-@test "--fallback is not used when the lock is busy" {
-  keeper_does busy
-  run -75 dlock run --fallback "local:$locks" k -- touch ran
-  [ ! -e ran ]
 }
 
 @test "--if-unavailable=run runs without the lock, and says so" {

@@ -34,14 +34,6 @@ is_frozen() { grep -Eqs '^frozen 1$|^FROZEN$' "$freezer/cgroup.events" "$freezer
 
 lock_file() { echo "$locks"/*.lock; }
 
-@test "supervisor SIGKILLed: the command dies with it, and the lock is free at once" {
-  start_watched end dlock run k -- work cmd
-  wait_until filled cmd.pid
-  kill -KILL "$(pid_of end)"
-  run -0 dlock run -w 10 k -- true
-  ended "$(pid_of cmd)"
-}
-
 @test "supervisor SIGKILLed while grandchildren work: the descriptor keeps the lock until the last is gone" {
   start_watched end dlock run k -- bash -c 'work one & work two & echo $$ >cmd.pid; wait'
   wait_until filled one.pid
@@ -85,19 +77,6 @@ lock_file() { echo "$locks"/*.lock; }
   kill -CONT "$(pid_of end)"
   [ "$(how_ended end)" = "signal 9" ]
   run -0 dlock run -n k -- true
-}
-
-@test "a waiter SIGKILLed in the queue is skipped by those behind it" {
-  hold_lock k
-  start_watched first dlock run -q k -- touch first-ran
-  wait_until has 1 waiters k
-  start_watched second dlock run -q k -- true
-  wait_until has 2 waiters k
-  kill -KILL "$(pid_of first)"
-  wait_until has 1 waiters k
-  let_go
-  [ "$(how_ended second)" = "exit 0" ]
-  [ ! -e first-ran ]
 }
 
 @test "a waiter SIGSTOPped in the queue holds its turn, and takes it when it goes on" {
@@ -166,53 +145,6 @@ lock_file() { echo "$locks"/*.lock; }
   [ "$(how_ended a)" = "exit 0" ]
 }
 
-@test "64 waiters are served one at a time, in order of arrival, and nobody is lost" {
-  hold_lock k
-  local i
-  for i in {1..64}; do
-    start dlock run -q k -- bash -c "mkdir alone || echo overlap >>order; echo $i >>order; rmdir alone"
-    wait_until has "$i" waiters k
-  done
-  let_go
-  wait_until lines_in order 64
-  wait_until is_free k
-  [ "$(cat order)" = "$(seq 64)" ]
-}
-
-@test "a crowd with random kills never overlaps and leaves nothing behind" {
-  script turn <<'SCRIPT'
-#!/bin/bash
-# Who was killed and has not been reaped is still listed, but has let go of its files, the lock's among them.
-mkdir alone 2>/dev/null || { owner=$(cat alone/pid); [ -z "$(ls "/proc/${owner:-none}/fd" 2>/dev/null)" ] || echo overlap >>overlaps; }
-mkdir -p alone && echo $$ >alone/pid
-echo "$DLOCK_TOKEN" >>tokens
-rm -rf alone
-SCRIPT
-  local i victims=()
-  for i in {1..40}; do
-    start dlock run -q k -- turn
-    ((i % 4)) || victims+=("$started_pid")
-  done
-  for i in "${victims[@]}"; do kill -KILL "$i" 2>/dev/null || true; done
-  run -0 dlock run -w 15 k -- true
-  wait_until lines_in tokens 30
-  [ ! -e overlaps ]
-  sort -n -c tokens # in one look: who was started late, or killed late, may still be at it
-  wait_until has 0 waiters k
-  sort -n -c tokens
-}
-
-@test "force-release: the revoked holder notices within a second or two" {
-  start_watched end dlock run -q k -- sleep 300
-  wait_until is_held k
-  local before after
-  before=$(date +%s%N)
-  dlock force-release --yes k
-  [ "$(how_ended end)" = "exit 79" ]
-  after=$(date +%s%N)
-  [ $(((after - before) / 1000000)) -lt $((2500 * slowness)) ]
-}
-
 @test "the holder left behind by acquire was killed: the lease is over, and release says 79" {
   local owner token pid
   read -r owner token < <(dlock acquire --ttl 1m k)
@@ -247,21 +179,6 @@ SCRIPT
   run -78 unshare -pf --mount-proc dlock acquire --ttl 1m k
   [[ $output == *"process 1 of its pid namespace"* ]]
   run -0 dlock run -n k -- true
-}
-
-@test "lock-delay: after an unclean end nobody gets the lock for that long, after a clean one at once" {
-  run -0 dlock run --lock-delay 1s k -- true
-  run -0 dlock run -n k -- true
-  start_watched end dlock run --lock-delay 1s k -- work cmd
-  wait_until filled cmd.pid
-  local before after
-  before=$(date +%s%N)
-  kill -KILL "$(pid_of end)"
-  wait_until ended "$(pid_of cmd)"
-  run -75 dlock run -q -n k -- true
-  run -0 dlock run -w 10 k -- true
-  after=$(date +%s%N)
-  [ $(((after - before) / 1000000)) -ge 900 ]
 }
 
 @test "tokens grow across killed holders, force-release and a removed file" {

@@ -18,25 +18,6 @@ teardown() { end_world; }
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
-# bats test_tags=all
-@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
-  supervisor_killed 1500 sh -c 'section --for 30 --stubborn & wait'
-  grep -q TERM history
-}
-
-# bats test_tags=all
-@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
-# bats test_tags=all
-@test "keeper SIGSTOPped: the same" { keeper_stopped; }
-# bats test_tags=all
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
-# bats test_tags=all
-@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
-# bats test_tags=all
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" { supervisor_and_keeper_killed 3000; }
-# bats test_tags=all
-@test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
-
 @test "a waiter SIGKILLed or stopped leaves nothing that keeps others waiting longer than its own lease" {
   hold_section a
   wait_section b
@@ -69,18 +50,6 @@ teardown() { end_world; }
   history check --sections 3
 }
 
-# bats test_tags=all
-@test "server shut down in order and started again: the same" {
-  start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((3 * slowness))
-  wait_until begun 1
-  wait_section b
-  kill_server one TERM
-  restart_mysql one
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
 @test "server gone for good: the command is ended before its lease is, 79, with the reason; a new one gets 69" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   wait_until begun 1
@@ -90,19 +59,6 @@ teardown() { end_world; }
   run -69 dlock run --connect-timeout 500ms k -- touch ran
   [[ "$output" == *"127.0.0.1:$(port_of one)"* ]]
   [ ! -e ran ]
-}
-
-# bats test_tags=all
-@test "server SIGSTOPped for less than the lease: nothing happens" {
-  start_watched a dlock run --ttl 3s k -- section --for 3
-  wait_until begun 1
-  wait_section b
-  kill -STOP "$(pid_of_server one)"
-  sleep 1
-  kill -CONT "$(pid_of_server one)"
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
 }
 
 @test "server SIGSTOPped beyond the lease: the command is ended before, 79; when it wakes the waiter is served" {
@@ -236,18 +192,9 @@ refused_soon() { # STATUS PATTERN
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
-@test "force-release: the holder notices at its next renewal, 79; the waiter is served with a higher token" {
-  start_watched a dlock run --ttl 3s k -- section --for 30
-  wait_until begun 1
-  run -0 dlock force-release --yes k
-  [ "$(how_ended a)" = "exit 79" ]
-  run -0 dlock run -w 5 k -- section
-  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
-}
-
 # Ids of sessions begin anew with the server, and a lease without a process keeps its old one.
-innocent_of() { # OPTION...: of the lease
-  run -0 dlock acquire --ttl 1h "$@" old
+@test "force-release of a lease from before a restart ends no session that has its number by now" {
+  run -0 dlock acquire --ttl 1h old
   local id innocent
   id=$(sql one "SELECT REGEXP_REPLACE(holders, '^([^ ]+ ){5}([0-9]+) (.|\n)*', '\\\\2') FROM locks.dlock_lock WHERE name = 'old'")
   kill_server one
@@ -263,9 +210,6 @@ innocent_of() { # OPTION...: of the lease
   touch go
   [ "$(how_ended a)" = "exit 0" ]
 }
-@test "force-release of a lease from before a restart ends no session that has its number by now" { innocent_of; }
-# bats test_tags=all
-@test "force-release of a shared lease from before a restart ends no session that has its number by now" { innocent_of --shared; }
 
 @test "every row is deleted by hand: 79, and the lock is not made again; tokens go on upwards" {
   hold_section a

@@ -94,10 +94,6 @@ switch_over_of_root() { # STRATEGY
   [ "$(sql one 'SELECT @@gtid_binlog_pos')" = "$at" ]
 }
 @test "lease: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root lease; }
-# bats test_tags=all
-@test "unique: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root unique; }
-# bats test_tags=all
-@test "occupy: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root occupy; }
 
 # bats test_tags=all
 @test "a stock: an account that read_only does not bind goes along with a switch-over, and sells nothing where it was" {
@@ -150,8 +146,6 @@ connection_lock() { # STRATEGY
   history check --sections 2
 }
 @test "session: the server that held it is gone: 79, whatever the other one says" { connection_lock session; }
-# bats test_tags=all
-@test "row: the server that held it is gone: 79, whatever the other one says" { connection_lock row; }
 
 # It stays up, with the connection that holds the lock: only a ping can tell. Until then others may have it on the new one.
 relieved() { # STRATEGY
@@ -165,8 +159,6 @@ relieved() { # STRATEGY
 }
 # bats test_tags=all
 @test "session: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved session; }
-# bats test_tags=all
-@test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }
 
 # NAME is the address "primary" from now on, for new connections.
 name_is() { port_of "$1" >"$servers/primary/target"; } # NAME
@@ -194,12 +186,6 @@ behind_one_name() { # USER STRATEGY
   history check --sections 2
 }
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
-# bats test_tags=all
-@test "lease: the same for an account that read_only does not bind" { behind_one_name root lease; }
-# bats test_tags=all
-@test "unique: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app unique; }
-# bats test_tags=all
-@test "occupy: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app occupy; }
 
 @test "a take and a refund of a stock go along with the name of the primary" {
   start_name one

@@ -16,24 +16,8 @@ setup() {
 teardown() { end_world; }
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { black_hole hold; }
-# bats test_tags=all
-@test "black hole over a command that ignores TERM: KILL before the lease ends" { black_hole drop --stubborn; }
 
 @test "an outage under a waiter, shorter than its wait: refused" { outage_under_a_waiter refuse; }
-# bats test_tags=all
-@test "an outage under a waiter, shorter than its wait: silent" { outage_under_a_waiter hold; }
-
-# bats test_tags=all
-@test "black hole under a waiter: it is served when the network is back" {
-  DLOCK_BACKEND=$direct start_watched a dlock run --ttl 2s k -- section --for 2
-  wait_until begun 1
-  wait_section b
-  network hold
-  [ "$(how_ended a)" = "exit 0" ]
-  network pass
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
 
 @test "a waiter in a black hole keeps to --wait, and keeps nobody else waiting" {
   DLOCK_BACKEND=$direct hold_lock k
@@ -46,18 +30,6 @@ teardown() { end_world; }
   run -0 dlock run -b "$direct" -q -w 10 k -- true
 }
 
-# bats test_tags=all
-@test "a stall of 0.4 ttl that heals costs nothing" { stall_that_heals 3 4 1.2; }
-
-# bats test_tags=all
-@test "every message 100 ms late: taken, renewed, given back" {
-  network delay 100
-  run -0 dlock run --connect-timeout 10s --ttl 6s k -- section --for 5
-  DLOCK_BACKEND=$direct is_free k
-}
-
-# bats test_tags=all
-@test "late messages of a lost holder change nothing for the next one" { late_messages_of_a_lost_holder; }
 @test "connections reset, again and again: holder and waiter go on" { connections_reset 2s 2 8 0.2; }
 
 # --- cut behind the n-th packet --------------------------------------------------------------------------------------
@@ -93,23 +65,6 @@ cut_life() { # DIRECTION N
   behind_each_packet cut_life
 }
 
-cut_lease() { # DIRECTION N
-  local owner token
-  network cut "$1" "$2"
-  run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$1-$2"
-  read -r owner token <<<"$output"
-  network cut "$1" "$2"
-  run -0 dlock renew --ttl 40s --owner "$owner" "c-$1-$2"
-  DLOCK_BACKEND=$direct holder_is "$owner" "$token" "c-$1-$2"
-  network cut "$1" "$2"
-  run -0 dlock release --owner "$owner" "c-$1-$2"
-  DLOCK_BACKEND=$direct is_free "c-$1-$2"
-}
-# bats test_tags=all
-@test "acquire, renew and release from the command line, cut behind every packet: no lease is left behind" {
-  packets dlock acquire --ttl 30s first >granted
-  behind_each_packet cut_lease
-}
 acquire_in_silence() { # requests|replies N
   [ "$1" = replies ] || return 0
   network hang 1
@@ -124,7 +79,6 @@ acquire_in_silence() { # requests|replies N
   read -r owner _ <<<"$output"
   DLOCK_BACKEND=$direct dlock release --owner "$owner" "s-$replies"
 }
-holder_is() { [ "$(holder_field "$3" owner) $(holder_field "$3" token)" = "$1 $2" ]; } # OWNER TOKEN KEY
 
 # With the others a connection that is gone may be the lock that is gone: then nothing has run, or it was ended, 79. No
 # outcome is a wrong one; nobody runs twice, nothing stays held.
@@ -144,9 +98,5 @@ cut_everywhere() { # STRATEGY
 
 # bats test_tags=all
 @test "session cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere session; }
-# bats test_tags=all
-@test "row cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere row; }
-# bats test_tags=all
-@test "unique cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere unique; }
 # bats test_tags=all
 @test "occupy cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere occupy; }

@@ -36,28 +36,6 @@ supervisor_killed() { # STRATEGY
   gap_below 1500
 }
 @test "session: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed session; }
-# bats test_tags=all
-@test "row: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed row; }
-# bats test_tags=all
-@test "unique: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed unique; }
-# bats test_tags=all
-@test "occupy: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed occupy; }
-
-keeper_stopped() { # STRATEGY
-  use_strategy "$1"
-  hold_section a
-  wait_as_b
-  kill -STOP "$(keeper_of a)"
-  a_ends_b_follows 79
-}
-# bats test_tags=all
-@test "session: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped session; }
-# bats test_tags=all
-@test "row: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped row; }
-# bats test_tags=all
-@test "unique: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped unique; }
-# bats test_tags=all
-@test "occupy: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped occupy; }
 
 silence() { # STRATEGY
   start_proxy one mysql
@@ -70,10 +48,6 @@ silence() { # STRATEGY
 }
 @test "session: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence session; }
 @test "row: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence row; }
-# bats test_tags=all
-@test "unique: a silent network: KILL before the row's time is over, 79" { silence unique; }
-# bats test_tags=all
-@test "occupy: a silent network: KILL before the row's time is over, 79" { silence occupy; }
 
 frozen() { # STRATEGY
   use_strategy "$1"
@@ -86,8 +60,6 @@ frozen() { # STRATEGY
   history check --sections 2
 }
 @test "session: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen session; }
-# bats test_tags=all
-@test "row: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen row; }
 
 # The connection is reset: the server has let go by then, and says so; the command is ended as soon as that can be.
 reset_noticed() { # STRATEGY HOW
@@ -102,11 +74,7 @@ reset_noticed() { # STRATEGY HOW
   [ "$ms" -lt $((6000 * slowness)) ] # 0.6 s on an idle machine; the lease has 20 s
 }
 @test "session: its connection is KILLed: noticed at once, 79" { reset_noticed session kill_connections; }
-# bats test_tags=all
-@test "row: its connection is KILLed: noticed at once, 79" { reset_noticed row kill_connections; }
 @test "session: the server is SIGKILLed: noticed at once, 79" { reset_noticed session kill_server; }
-# bats test_tags=all
-@test "row: the server is SIGKILLed: noticed at once, 79" { reset_noticed row kill_server; }
 
 # The waiter's connection is KILLed: it lines up again.
 waiter_killed() { # STRATEGY
@@ -123,8 +91,6 @@ waiting="SELECT id FROM information_schema.processlist WHERE user = 'app' AND ti
   AND (info LIKE '%GET_LOCK(%' OR info LIKE '%FOR UPDATE') AND info NOT LIKE '%GET_LOCK(%,0)'"
 waits_for_it() { [ "$(sql one "$waiting")" ]; }
 @test "session: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed session; }
-# bats test_tags=all
-@test "row: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed row; }
 
 restarted() { # STRATEGY
   use_strategy "$1"
@@ -137,8 +103,6 @@ restarted() { # STRATEGY
   a_ends_b_follows 0
 }
 @test "unique: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted unique; }
-# bats test_tags=all
-@test "occupy: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted occupy; }
 
 # The keeper last, or a busy kernel closes its connection before it comes to end the command of the other.
 both_killed() { # STRATEGY MS
@@ -157,12 +121,6 @@ both_killed() { # STRATEGY MS
 }
 # bats test_tags=all
 @test "session: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed session 1000; }
-# bats test_tags=all
-@test "row: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed row 1000; }
-# bats test_tags=all
-@test "unique: supervisor and keeper SIGKILLed: free within the ttl" { both_killed unique 3000; }
-# bats test_tags=all
-@test "occupy: supervisor and keeper SIGKILLed: free within the ttl" { both_killed occupy 3000; }
 
 # A keeper that is SIGKILLed takes its connection with it, and the connection the lock: dlock sees that at once as well. In
 # between the next one may have begun, with a higher token.
@@ -182,28 +140,6 @@ keeper_killed() { # STRATEGY
   awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
 }
 @test "session: keeper SIGKILLed: 79, the next token is higher" { keeper_killed session; }
-# bats test_tags=all
-@test "row: keeper SIGKILLed: 79, the next token is higher" { keeper_killed row; }
-# bats test_tags=all
-@test "unique: keeper SIGKILLed: 79, the next token is higher" { keeper_killed unique; }
-# bats test_tags=all
-@test "occupy: keeper SIGKILLed: 79, the next token is higher" { keeper_killed occupy; }
-
-released_by_force() { # STRATEGY
-  use_strategy "$1"
-  start_watched a dlock run --ttl 3s k -- section --for 30
-  wait_until begun 1
-  run -0 dlock force-release --yes k
-  [ "$(how_ended a)" = "exit 79" ]
-  run -0 dlock run -q -w 5 k -- section
-  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
-}
-@test "session: force-release (KILL of one's own user's connection): 79" { released_by_force session; }
-# bats test_tags=all
-@test "row: force-release: 79" { released_by_force row; }
-@test "unique: force-release: 79" { released_by_force unique; }
-# bats test_tags=all
-@test "occupy: force-release: 79" { released_by_force occupy; }
 
 # The connections of this account are taken by the outer keeper, and by that of the inner dlock which outlives it.
 end_in_doubt() { # STRATEGY

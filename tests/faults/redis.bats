@@ -226,12 +226,6 @@ calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
-@test "force-release: the holder notices, 79" {
-  hold_section a
-  run -0 dlock force-release --yes k
-  [ "$(how_ended a)" = "exit 79" ]
-}
-
 @test "the key is deleted by hand: 79, and the lock is not made again" {
   hold_section a
   redis_cli one del k
@@ -316,70 +310,6 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   [ ! -e ran ]
   [ "$(redis_cli one exists k)" = 0 ]
   run -0 dlock run -n k -- true
-}
-
-# --- several keys, and supervisors that do not act -------------------------------------------------------------------
-
-@test "several keys, one taken away before a renewal tells: 79, it is said, and the others are free at once" {
-  local mode n=0
-  for mode in '' --shared '--permits 3'; do
-    n=$((n + 1))
-    rm -f ready go
-    start_watched end$n bash -c "exec dlock run $mode --ttl 60s --lock-delay 30s a$n b$n -- sh -c 'touch ready; until [ -e go ]; do sleep .02; done' 2>err"
-    wait_until test -e ready
-    dlock force-release --yes b$n
-    touch go
-    [ "$(how_ended end$n)" = "exit 79" ]
-    grep -q "LOST a$n b$n" err
-    run -0 dlock run -n a$n -- true
-  done
-}
-
-@test "several keys, one taken away while another is waited for: 79, which one is said, and nothing was run" {
-  hold_lock b
-  start_watched end bash -c 'exec dlock run --report report a b -- touch ran 2>err'
-  wait_until has 1 waiters b
-  dlock force-release --yes a
-  [ "$(how_ended end)" = "exit 79" ]
-  grep -q 'LOST a while another key was waited for: force-released by ' err
-  grep -q 'nothing was run' err
-  [ "$("$programs/json_part" /outcome <report)" = lost ]
-  [ ! -e ran ]
-  let_go
-}
-
-@test "several keys, one taken away and seen by a renewal: 79, and the others are free at once, whatever --lock-delay says" {
-  start_watched end dlock run --ttl 2s --lock-delay 30s a b -- sleep 30
-  wait_until is_held b
-  dlock force-release --yes b
-  [ "$(how_ended end)" = "exit 79" ]
-  run -0 dlock run -n a -- true
-}
-
-@test "supervisor SIGSTOPped, and its lock taken away: its command is ended after --kill-after all the same" {
-  start_watched a dlock run --ttl 3s --kill-after 300ms k -- section --for 30 --stubborn
-  wait_until begun 1
-  kill -STOP "$(pid_of a)"
-  dlock force-release --yes k
-  command=$(tail -n 1 history | cut -d' ' -f2)
-  wait_until ended "$command"
-  kill -CONT "$(pid_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-}
-
-@test "supervisor SIGSTOPped, and its server gone: its command is ended before its lease is" {
-  hold_section a --stubborn
-  kill -STOP "$(pid_of a)" "$(pid_of_redis one)"
-  command=$(head -n 1 history | cut -d' ' -f2)
-  wait_until ended "$command"
-  kill -CONT "$(pid_of_redis one)" "$(pid_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  run -0 dlock run -w 10 k -- section
-  history check --sections 2
-}
-
-@test "supervisor SIGKILLed over a descendant without its variables: free when that has been ended, and not before" {
-  supervisor_killed 1500 sh -c 'env -i HOME="$HOME" PATH="$PATH" DLOCK_TOKEN="$DLOCK_TOKEN" section --for 30 & sleep 60'
 }
 
 # --- events ----------------------------------------------------------------------------------------------------------

@@ -73,18 +73,6 @@ SCRIPT
   refused "0 of 2 replicas" -n
 }
 
-@test "one of two replicas is stopped: enough for wait_replicas=1, too few for 2 and for all" {
-  start_pair
-  start_replica three one
-  freeze three
-  use "$(redis_url one)?wait_replicas=1"
-  run -0 dlock run -n k -- true
-  use "$(redis_url one)?wait_replicas=2"
-  refused "1 of 2 replicas" -n
-  use "$(redis_url one)?wait_replicas=all"
-  refused "1 of 2 replicas" -n
-}
-
 @test "a waiter that is served and not confirmed gives the lock back" {
   start_pair
   use "$(redis_url one)?wait_replicas=1"
@@ -97,16 +85,6 @@ SCRIPT
   grep -q '0 of 1 replica' said
   [ ! -e ran ]
   nothing_is_left_on one
-}
-
-@test "a replica that comes back within --connect-timeout: the lock is had after all" {
-  start_pair
-  freeze two
-  use "$(redis_url one)?wait_replicas=1"
-  start_watched a dlock run -q --connect-timeout 15s k -- true
-  wait_until redis_says one 1 exists k
-  thaw two
-  [ "$(how_ended a)" = "exit 0" ]
 }
 
 @test "too few replicas are like a server that is down: --fallback and --if-unavailable are for them too" {
@@ -144,17 +122,6 @@ SCRIPT
   grep -q '0 of 1 replica' said
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
-}
-
-@test "a replica that stops for a part of the lease costs nothing" {
-  start_pair
-  use "$(redis_url one)?wait_replicas=1"
-  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((4 * slowness))
-  wait_until begun 1
-  freeze two
-  sleep 1.5
-  thaw two
-  [ "$(how_ended a)" = "exit 0" ]
 }
 
 @test "acquire, renew and release from the command line: confirmed as well" {

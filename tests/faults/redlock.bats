@@ -90,13 +90,6 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 }
 
 # bats test_tags=all
-@test "two of five SIGSTOPped: the same, and who comes new gets its answers in time" {
-  five_servers
-  goes_on signal_to STOP 4 5
-  run -0 dlock run -n --ttl 2s other -- true
-}
-
-# bats test_tags=all
 @test "two of five SIGSTOPped: a command of several questions waits for them once" {
   five_servers
   dlock acquire --ttl 60s held
@@ -110,12 +103,6 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   run -0 dlock force-release --yes held
   signal_to CONT 1 5
   wait_until all_say '0 0 0 0 0' exists held # what they were told while they stood still
-}
-
-# bats test_tags=all
-@test "two of five silent: the same" {
-  five_servers_through_proxies 2
-  goes_on network drop
 }
 
 # bats test_tags=all
@@ -145,40 +132,12 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 }
 
 # bats test_tags=all
-@test "three of five SIGSTOPped over a command that ignores TERM: KILL before its lease ends, and no overlap on waking" {
-  five_servers
-  hold_section a --stubborn
-  wait_section b
-  signal_to STOP 1 2 3
-  [ "$(how_ended a)" = "exit 79" ]
-  signal_to CONT 1 2 3
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-# bats test_tags=all
 @test "three of five silent for the holder alone: ended before its lease, and the waiter does not overlap" {
   five_servers_through_proxies 3
   black_hole drop
 }
 
-# bats test_tags=all
-@test "all silent for less than the lease: nothing happens" {
-  five_servers_through_proxies 5
-  stall_that_heals 3 4 0.8
-}
-
 # --- servers that forget -----------------------------------------------------------------------------------------------------
-
-is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
-outage_of_all_under_a_waiter() { # hold|refuse
-  five_servers_through_proxies 5
-  outage_under_a_waiter "$1"
-}
-# bats test_tags=all
-@test "an outage of all under a waiter, shorter than its wait: refused" { outage_of_all_under_a_waiter refuse; }
-# bats test_tags=all
-@test "an outage of all under a waiter, shorter than its wait: silent" { outage_of_all_under_a_waiter hold; }
 
 @test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
   five_servers --appendonly no
@@ -362,27 +321,6 @@ CODE
   supervisor_killed 1000
 }
 
-# bats test_tags=all
-@test "keeper SIGKILLed or SIGSTOPped: the command is ended before its lease is, 79; the next one comes within the ttl" {
-  five_servers
-  keeper_killed 2500
-  rm -f history a a.pid b b.pid
-  keeper_stopped 2500
-}
-
-# bats test_tags=all
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
-  five_servers
-  supervisor_and_keeper_killed 3000
-}
-
-@test "force-release: the holder notices at its next renewal, 79" {
-  five_servers
-  hold_section a
-  run -0 dlock force-release --yes k
-  [ "$(how_ended a)" = "exit 79" ]
-}
-
 @test "an inner hold outlives the outer one, on what is left of the servers, and frees the lock at its end" {
   five_servers
   start_watched a dlock run --ttl $((2 * slowness))s k -- sh -c 'dlock run --ttl "$0" k -- section --for "$1" >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done' $((2 * slowness))s $((3 * slowness))
@@ -407,12 +345,6 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
 @test "three servers cut behind every single message: the same" {
   five_servers_through_proxies 3
   life_cut_everywhere 1s 7
-}
-
-# bats test_tags=all
-@test "acquire and release from the command line, three servers cut behind every message: no lease is left behind" {
-  five_servers_through_proxies 3
-  lease_cut_everywhere 4
 }
 
 # bats test_tags=all

@@ -54,12 +54,6 @@ killed_again_and_again() {
   killed_again_and_again
 }
 
-# bats test_tags=all
-@test "kill -9 at any moment on MySQL: nothing is oversold or lost, the same input has the same answers" {
-  start_mysql_with_tables one
-  killed_again_and_again
-}
-
 @test "takes of one block come out of all segments on Redis, as many each or not" {
   start_redis one
   use "$(redis_url one)"
@@ -83,15 +77,6 @@ cut_off() { # REQUESTS REPLIES
 @test "cut behind every message: each line is served once, and answered" {
   through_proxy ''
   cut_off 4 4
-}
-
-# bats test_tags=all
-@test "cut behind every message, on MySQL: each line is served once, and answered" {
-  start_mysql_with_tables one
-  start_proxy one mysql
-  direct=$(mysql_url one)
-  use "$(mysql_url proxy)"
-  cut_off 8 24 # to connect takes most of them
 }
 
 @test "a server that is silent for longer than --wait: unavailable, 69, and the same again finds out" {

@@ -14,31 +14,6 @@ on_cluster() {
   use "$url"
 }
 
-# bats test_tags=all
-@test "a master is killed and comes back with its data while CMD runs: sold once" {
-  start_cluster
-  for node in a b c; do
-    redis_cli "$node" config set appendfsync always
-    redis_cli "$node" config set appendonly yes
-    tr '\0' '\n' <"$servers/$node/options" | sed '/^--appendonly$/{n;s/no/yes/}' | tr '\n' '\0' >"$servers/$node/options.new"
-    mv "$servers/$node/options.new" "$servers/$node/options"
-  done
-  use "$url"
-  create 12 6
-  run_until_told a --qty 11 --id a --ttl 20s
-  for node in a b c; do
-    kill_redis "$node"
-    restart_redis "$node"
-    wait_until is_writable "$node"
-  done
-  is reserved 11
-  touch go
-  [ "$(how_ended a)" = "exit 0" ]
-  is taken 11
-  is total 1
-  is open 0
-}
-
 @test "one request is one script on one master, and stocks lie on all of them by their names" {
   on_cluster
   local name node
@@ -54,29 +29,6 @@ on_cluster() {
     sum=$((sum + ${each:-0}))
   done
   [ "$sum" = 30 ]
-}
-
-# bats test_tags=all
-@test "twelve takers of mixed quantities, with repeated ids, refunds, restocks and levellings: the sum holds" {
-  on_cluster
-  create 60 12
-  local i
-  for i in {1..12}; do
-    (
-      for round in 1 2 3; do
-        dlock stock take phone --qty $((i % 7 + 1)) --id "order-$i" --wait 5s || true
-        if [ $((i % 3)) = 0 ]; then dlock stock refund phone --id "order-$i" || true; fi
-        if [ "$i" = 5 ]; then dlock stock rebalance phone; fi
-        if [ "$i" = 7 ]; then dlock stock resize phone --segments $((round * 4)); fi
-        if [ "$i" = 11 ]; then dlock stock add phone --qty 3 --id truck; fi
-      done
-    ) >"taker-$i" 2>&1 3>&- &
-  done
-  wait
-  balanced
-  is added 3
-  is reserved 0
-  straight stock show phone --json | jq -e '.segments | map(.quantity) | min >= 0'
 }
 
 # As a dlock with ?stock_slots=6, or one before this at a Tair, wrote the first slot.

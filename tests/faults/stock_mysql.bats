@@ -27,55 +27,6 @@ take_is_cut() { # WAY
 }
 # bats test_tags=all
 @test "cut behind every message: a guarded take is one take" { take_is_cut guarded; }
-# bats test_tags=all
-@test "cut behind every message: a pessimistic take is one take" { take_is_cut pessimistic; }
-# bats test_tags=all
-@test "cut behind every message: an optimistic take is one take" { take_is_cut optimistic; }
-
-# bats test_tags=all
-@test "cut behind every message: what was served before is served again, and taken once" {
-  through_proxy
-  create 100 7
-  local i
-  for i in {1..40}; do DLOCK_BACKEND=$direct dlock stock take phone --id "order-$i" >/dev/null; done
-  cut_behind_each dlock stock take phone --id order-AT
-  is taken 40
-}
-
-# bats test_tags=all
-@test "cut behind every message: a refund is one refund, a restock one restock" {
-  through_proxy
-  create 300 7
-  local i
-  for i in {1..40}; do DLOCK_BACKEND=$direct dlock stock take phone --qty 5 --id "order-$i" >/dev/null; done
-  cut_behind_each dlock stock refund phone --qty 2 --id order-AT
-  is refunded $((2 * cuts))
-  cut_behind_each dlock stock add phone --qty 4
-  is added $((4 * cuts))
-  is total $((300 - 5 * 40 + 2 * cuts + 4 * cuts))
-}
-
-# bats test_tags=all
-@test "cut behind every message: create, resize and drop do not fall over themselves" {
-  through_proxy
-  replies=16
-  create 10 3 # for balanced
-  cut_behind_each dlock stock create other-AT --quantity 5
-  cut_behind_each dlock stock resize phone --segments 5
-  cut_behind_each dlock stock drop other-AT --yes
-  use "$direct"
-  [ "$(dlock stock show --json | wc -l)" = 1 ]
-}
-
-# bats test_tags=all
-@test "cut behind every message: a run sells once and runs once" {
-  through_proxy
-  create 100 7
-  cut_behind_each dlock stock run phone --qty 2 --id order-AT --ttl 5s -- sh -c 'echo ran >>ran'
-  is taken $((2 * cuts))
-  is open 0
-  [ "$(wc -l <ran)" = "$cuts" ]
-}
 
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
@@ -130,10 +81,6 @@ last_item() { # WAY
   is taken 21
 }
 @test "the last item of twenty segments is found in one request: guarded" { last_item guarded; }
-# bats test_tags=all
-@test "the last item of twenty segments is found in one request: pessimistic" { last_item pessimistic; }
-# bats test_tags=all
-@test "the last item of twenty segments is found in one request: optimistic" { last_item optimistic; }
 
 @test "rows that somebody else has locked: pessimistic goes past them, the others wait for them, none gives up" {
   create 4 2

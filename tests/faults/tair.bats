@@ -33,9 +33,7 @@ through_proxy() { # [?mode=ex]
   silent_behind_the_grant 3
 }
 
-is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
-@test "an outage under a waiter, shorter than its wait: silent, mode=ex" { through_proxy '?mode=ex'; outage_under_a_waiter hold; }
 
 joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once, and the lock goes with the last one
   through_proxy "$1"

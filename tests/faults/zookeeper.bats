@@ -30,25 +30,6 @@ own_server() { # [LINE...]
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the session ends" { supervisor_killed 1000; }
 
 # bats test_tags=all
-@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
-  supervisor_killed 1000 sh -c 'section --for 30 --stubborn & wait'
-  grep -q TERM history
-}
-
-# bats test_tags=all
-@test "keeper SIGKILLed: the command is ended before its session is, 79; the next one comes within the session and a tick" { keeper_killed 3000; }
-# bats test_tags=all
-@test "keeper SIGSTOPped: the same" { keeper_stopped; }
-# bats test_tags=all
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 4; }
-# bats test_tags=all
-@test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
-# bats test_tags=all
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" { supervisor_and_keeper_killed 4000; }
-# bats test_tags=all
-@test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
-
-# bats test_tags=all
 @test "servers that allow only sessions far shorter than the ttl: the command runs as long as it likes" {
   own_server "maxSessionTimeout=$((3000 * slowness))"
   run -3 dlock run -n "$key" -- sh -c "sleep $((4 * slowness)); exit 3"
@@ -302,20 +283,6 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   [[ "$(ask k children "/$key")" != *lock* ]]
 }
 
-# bats test_tags=all
-@test "numbers near their end: refused with what to do, before the order is lost" {
-  command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
-  compile_peers
-  own_server
-  kazoo k own
-  [ "$(ask k make "/$key")" = ok ] # one that stays: a container without children is removed within a second
-  run -0 dlock run "$key" -- true
-  sequence_end own "/$key" 2147483000
-  run -78 dlock run -n "$key" -- touch ran
-  [ ! -e ran ]
-  [[ "$output" == *"/$key"* ]]
-}
-
 # --- the network -----------------------------------------------------------------------------------------------------
 
 through_proxy() {
@@ -325,8 +292,6 @@ through_proxy() {
 }
 
 @test "black hole: the command is ended before its session is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
-# bats test_tags=all
-@test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
 
 # bats test_tags=all
 @test "black hole behind a connection that was cut and made again: the loss has its own reason, not that of the cut" {
@@ -343,15 +308,7 @@ through_proxy() {
 }
 answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 
-# bats test_tags=all
-@test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6 5 1.5; }
-# bats test_tags=all
-@test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
-# bats test_tags=all
-@test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
-# bats test_tags=all
-@test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl "${slowness}s"; }
 # bats test_tags=all
 @test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
@@ -359,25 +316,6 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 @test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
   through_proxy
   life_cut_everywhere 3s 12
-}
-
-# bats test_tags=all
-@test "the same while it is waiting: served when its turn comes, and it leaves nothing behind" {
-  through_proxy
-  local direction n
-  for direction in requests replies; do
-    for n in {0..7}; do
-      DLOCK_BACKEND=$direct hold_lock "$key-$n"
-      network cut "$direction" "$n"
-      start_watched w dlock run -q --ttl 3s "$key-$n" -- true
-      DLOCK_BACKEND=$direct wait_until has 1 waiters "$key-$n"
-      let_go
-      echo "$direction $n"
-      [ "$(how_ended w)" = "exit 0" ]
-      rm -f w w.pid
-      DLOCK_BACKEND=$direct is_free "$key-$n"
-    done
-  done
 }
 
 # The length of a request goes out by itself. A server closes the connection on which a length is none, and the relay waits.
@@ -391,12 +329,6 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
     echo "$n: $output"
     [ -z "$output" ]
   done
-}
-
-# bats test_tags=all
-@test "acquire and release from the command line, cut behind every message: no lease is left behind" {
-  through_proxy
-  lease_cut_everywhere 6
 }
 
 # --- many ------------------------------------------------------------------------------------------------------------

@@ -168,20 +168,6 @@ CODE
 @test "semaphore: the last permit is had by one of them, and each wakes the other" { both_ways semaphore semaphore; }
 @test "permits that end by themselves: the last one is had by one of them, and each wakes the other" { both_ways permits permits; }
 
-@test "fenced: the token grows over a service's holds, and a waiting dlock has the next one" {
-  as fenced
-  python_peer peer <<'CODE'
-lock = Redisson(server, "fenced", "k")
-lock.acquire()
-lock.release()
-CODE
-  run -0 dlock run -q k -- printenv DLOCK_TOKEN
-  [ "$output" = 1 ]
-  peer
-  run -0 dlock run -q k -- printenv DLOCK_TOKEN
-  [ "$output" = 3 ]
-}
-
 @test "fair: in the order of their coming, services and dlocks; a dlock that died is passed over in its 5 s" {
   as fair
   python_peer waits <<'CODE'

@@ -25,6 +25,10 @@ on_each() { # FUNCTION...: once for each store, in an empty folder
     "$@"
   done
 }
+on_one() { # FUNCTION...: on one, a server if there is one: for what the keeper decides
+  stores=("${stores[1]:-${stores[0]}}")
+  on_each "$@"
+}
 
 # --- what is there ---------------------------------------------------------------------------------------------------
 
@@ -192,15 +196,6 @@ sent_or_gone() { # NUMBER PID
   read -r more _ < <(network count)
   sent=$((sent + more))
   [ "$sent" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
-}
-
-kills_in_takes_and_refunds() { # of more than a slot has: the others give, too
-  create 700 4
-  after='dlock stock refund phone --id order-AT' killed_behind_each 14 dlock stock take phone --qty 300 --id order-AT
-  before='dlock stock take phone --qty 300 --id again-AT' killed_behind_each 5 dlock stock refund phone --id again-AT
-  is taken $((300 * (14 + 5)))
-  is refunded $((300 * (14 + 5)))
-  is total 700
 }
 
 # CMD ends with 0, but nobody can be told; the same request again finds out.

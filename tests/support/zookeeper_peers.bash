@@ -16,13 +16,6 @@ compile_peers() {
   javac -nowarn -cp "$(curator_jars .)" -d "$BATS_FILE_TMPDIR/java" "$root"/tests/interop/java/*.java
 }
 
-# sequence_end SERVER PATH NUMBER: the server is restarted, and the next sequential child of PATH has this number.
-sequence_end() {
-  kill_server "$1"
-  java -cp "$(curator_jars "$BATS_FILE_TMPDIR/java")" SequenceEnd "$servers/$1/data" "$2" "$3"
-  restart_zookeeper "$1"
-}
-
 # curator NAME [SERVER [SESSION-MS]] and kazoo NAME ...: start such a client, to be asked by `ask NAME`.
 curator() {
   peer "$1" java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto \
