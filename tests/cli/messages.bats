@@ -37,18 +37,6 @@ says_at_last() {
   return 1
 }
 
-# file_says TEXT... -- LINE...: what a configuration of these lines is refused with.
-file_says() {
-  local texts=()
-  while [ "$1" != -- ]; do
-    texts+=("$1")
-    shift
-  done
-  shift
-  printf '%s\n' "$@" >dlock.toml
-  says 78 "${texts[@]}" -- dlock run -C "$PWD/dlock.toml" k -- touch ran
-}
-
 @test "memory that is not allowed is no bug: 71, with the limits" {
   yes '{"schema":"dlock.event/1","time":"2026-11-25T10:00:00.000Z","event":"granted","key":"k","store":"local:","owner":"abc","token":1,"pid":1}' |
     head -n 200000 >events
@@ -221,16 +209,6 @@ advised() {
   DLOCK_BACKEND=zk://127.0.0.1:1 says 69 'dlock doctor' '!-b' -- dlock run -n k -- touch ran
   run -69 dlock doctor -b zk://127.0.0.1:1
   [[ $output == *"does it run?"*"man dlock-zookeeper"* && $output != *"dlock doctor"* ]]
-}
-
-@test "a replica is called one, and its primary is asked for" {
-  start_redis primary
-  start_redis replica --replicaof 127.0.0.1 "$(port_of primary)"
-  wait_until redis_line replica master_link_status:up INFO replication
-  use "$(redis_url replica)"
-  says 69 'is a read-only replica' 'name its primary' 'redis+sentinel://' '!did not write' -- dlock run -n k -- touch ran
-  says 69 'is a read-only replica' -- dlock acquire -n --ttl 10s k
-  says 69 'is a read-only replica' -- dlock stock create phone --quantity 3
 }
 
 @test "RedLock: how many servers were asked, how many answer, and why the others do not" {

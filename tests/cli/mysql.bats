@@ -82,35 +82,6 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 # --- every command ---------------------------------------------------------------------------------------------------
 
-@test "a lease taken without a process ends by itself" {
-  run -0 dlock acquire --ttl 1s "$key"
-  run -75 dlock run -q -n "$key" -- true
-  run -0 dlock run -q -w 10 "$key" -- true
-}
-
-@test "gc: sweeps what dead holders left and leaves the living alone; a token after it is above those before" {
-  local owner token next
-  read -r owner token < <(dlock acquire --ttl 1s "$key")
-  hold_lock "$key:live"
-  wait_until is_free "$key"
-  run -0 dlock gc
-  is_held "$key:live"
-  let_go
-  next=$(dlock run "$key" -- sh -c 'echo $DLOCK_TOKEN')
-  [ "$next" -gt "$token" ]
-}
-
-@test "shared holders together, a writer alone; permits; a mismatch of permits is 78" {
-  hold_lock -s "$key"
-  run -0 dlock run -n -s "$key" -- true
-  run -75 dlock run -q -n "$key" -- true
-  let_go
-  hold_lock --permits 2 "$key:p"
-  run -0 dlock run -n --permits 2 "$key:p" -- true
-  run -78 dlock run -n --permits 3 "$key:p" -- true
-  let_go
-}
-
 @test "what a strategy cannot do is refused with 78, and its name: shared, permits, fair; nothing was run" {
   local strategy option
   for strategy in session row unique occupy; do
@@ -228,11 +199,6 @@ END
 @test "a server that speaks another protocol: 69, not a hang and not a crash" {
   run -69 dlock run -n --connect-timeout 2s -b "mysql://app@127.0.0.1:${DLOCK_TEST_REDIS##*:}/locks" "$key" -- touch ran
   [ ! -e ran ]
-}
-
-@test "bench locks and unlocks with one process and with several" {
-  run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
-  jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
 }
 
 @test "-vv says what the server answered, whatever the strategy" {

@@ -106,16 +106,6 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
   [ ! -e ran ]
 }
 
-@test "redlock://" {
-  use "$DLOCK_TEST_REDLOCK"
-  run -7 dlock run --ttl 5s "$key" -- sh -c 'exit 7'
-  hold_lock --ttl 5s "$key"
-  run -75 dlock run -n --ttl 5s "$key" -- touch ran
-  let_go
-  run -0 dlock run -n --ttl 5s "$key" -- true
-  [ ! -e ran ]
-}
-
 @test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
   use "$DLOCK_TEST_REDIS_AUTH"
   DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
@@ -172,14 +162,6 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
 @test "a Sentinel master that nobody knows is named; a server that is no Sentinel is called one" {
   refused "${DLOCK_TEST_SENTINEL%/main}/mian" mian
   refused "redis+sentinel://${DLOCK_TEST_REDIS#redis://}/main" '[Ss]entinel'
-}
-
-@test "nobody listens there: 69, with the address and the reason" {
-  run -69 dlock run -n -b redis://127.0.0.1:1 "$key" -- touch ran
-  [[ "$output" == *"127.0.0.1:1"*refused* ]]
-  run -69 dlock inspect -b redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3
-  [[ "$output" == *"3 servers asked, 0 answer"* ]]
-  [ ! -e ran ]
 }
 
 @test "doctor, ping, bench and inspect answer for every deployment" {

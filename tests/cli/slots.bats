@@ -97,28 +97,6 @@ a_lease_has_a_slot() {
   on_each_backend a_lease_has_a_slot
 }
 
-@test "many jobs that come and go never share a database" {
-  local i
-  # A database that two have at once: mkdir fails.
-  script job-on-database <<'END'
-#!/bin/sh
-mkdir "busy.$DLOCK_SLOT" || { echo "$DLOCK_SLOT is shared" >>shared; exit 1; }
-echo "$DLOCK_SLOT" >>used
-rmdir "busy.$DLOCK_SLOT"
-END
-  churn() {
-    local pids=()
-    for i in {1..12}; do
-      start dlock run -q --slots db1,db2,db3 "$key" -- job-on-database
-      pids+=("$started_pid")
-    done
-    for i in "${pids[@]}"; do wait "$i"; done
-    [ ! -e shared ]
-    [ "$(wc -l <used)" = 12 ]
-  }
-  on_each_backend churn
-}
-
 @test "what says two things about slots is wrong usage" {
   for words in "--slots a,b --permits 3" "--slots a,,b" "--slots a,a" "--slots a,b --shared" "--slots a -x"; do
     # shellcheck disable=SC2086  # words

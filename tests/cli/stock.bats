@@ -265,7 +265,7 @@ _keeper_killed() {
   wait_until is total 4
   is taken 0
 }
-@test "run: SIGKILL of the keeper ends CMD with 79 before its time is over, and its part comes back" { on_each _keeper_killed; }
+@test "run: SIGKILL of the keeper ends CMD with 79 before its time is over, and its part comes back" { on_one _keeper_killed; }
 
 _both_killed() {
   create 4 2
@@ -276,7 +276,7 @@ _both_killed() {
   wait_until is total 4
   run -0 dlock stock run "$phone" --qty 3 --id a -- true
 }
-@test "run: SIGKILL of both: the part comes back when its time is over" { on_each _both_killed; }
+@test "run: SIGKILL of both: the part comes back when its time is over" { on_one _both_killed; }
 
 _keeper_stopped() {
   create 4 2
@@ -290,7 +290,7 @@ _keeper_stopped() {
   wait_until is total 4
   is taken 0
 }
-@test "run: a keeper that stands still: CMD is ended, nothing is sold" { on_each _keeper_stopped; }
+@test "run: a keeper that stands still: CMD is ended, nothing is sold" { on_one _keeper_stopped; }
 
 _renewed() {
   create 4 2
@@ -304,7 +304,7 @@ _renewed() {
   [ "$(how_ended a)" = "exit 0" ]
   is taken 3
 }
-@test "run: the reservation is renewed while CMD runs, also while dlock is stopped" { on_each _renewed; }
+@test "run: the reservation is renewed while CMD runs, also while dlock is stopped" { on_one _renewed; }
 
 _dropped() {
   create 4 2

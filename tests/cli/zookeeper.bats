@@ -170,15 +170,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -q -w 6 "$key-b" -- true
 }
 
-@test "acquire --watch-pid: held as long as that process lives" {
-  start sleep 60
-  local pid=$started_pid
-  run -0 --separate-stderr dlock acquire --ttl 2s --watch-pid "$pid" "$key"
-  run -75 dlock run -q -w 4 "$key" -- true
-  kill "$pid"
-  run -0 dlock run -q -w 10 "$key" -- true
-}
-
 @test "acquire --watch-pid: release gives it back while that process lives, once, and without its lock-delay" {
   local owner token
   start sleep 60
@@ -222,23 +213,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   is_free "$key"
 }
 
-@test "fence: a lower token is refused" {
-  run dlock fence "$key" 10 -- true
-  if [ "$status" = 78 ]; then [[ "$output" == *fence* ]]; return; fi
-  [ "$status" = 0 ]
-  run -79 dlock fence "$key" 9 -- touch ran
-  run -0 dlock fence "$key" 11 -- true
-  [ ! -e ran ]
-}
-
-@test "gc: what is empty goes, what is held or waited for stays" {
-  hold_lock "$key/held"
-  run -0 dlock run "$key/empty" -- true
-  run -0 dlock gc
-  [ "$(count holders "$key/held")" = 1 ]
-  let_go
-}
-
 @test "doctor and ping answer; doctor names session bounds and version" {
   local url
   for url in "$DLOCK_TEST_ZK" "$DLOCK_TEST_ZK3"; do
@@ -247,14 +221,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
     run -0 dlock doctor
     [[ "$output" == *session* ]]
   done
-}
-
-@test "nobody listens there: 69, with the address and the reason; a name that nobody knows as well" {
-  run -69 dlock run -n -b zk://127.0.0.1:1 "$key" -- touch ran
-  [[ "$output" == *"127.0.0.1:1"*refused* ]]
-  run -69 dlock run -n --connect-timeout 2s -b zk://no..invalid "$key" -- touch ran # the resolver asks no DNS for an empty part
-  [[ "$output" == *no..invalid* ]]
-  [ ! -e ran ]
 }
 
 @test "many names, of which one is known: it is found" {
@@ -338,11 +304,6 @@ is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
 @test "the command inherits nothing of the connection" {
   run -0 dlock run "$key" -- sh -c 'ls -l /proc/self/fd | grep -c socket: || true'
   [ "$output" = "$(sh -c 'ls -l /proc/self/fd | grep -c socket: || true')" ]
-}
-
-@test "bench locks and unlocks with one process and with several" {
-  run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
-  jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
 }
 
 @test "-vv says what the server answered" {

@@ -45,34 +45,6 @@ answered() { # STATUS PART...
   answered 69 "no package source has scdoc" "'main'"
 }
 
-@test "a full disk is said" {
-  apt_says "E: You don't have enough free space in /var/cache/apt/archives/."
-  install_packages build
-  answered 71 "the disk is full" "make room"
-  apt_says 'dpkg: error processing archive x.deb: cannot copy: No space left on device'
-  install_packages build
-  answered 71 "the disk is full"
-}
-
-@test "an earlier installation that was interrupted is said" {
-  apt_says 'E: dpkg was interrupted, you must manually run dpkg --configure -a to correct the problem.'
-  install_packages build
-  answered 71 "interrupted" "run dpkg --configure -a"
-}
-
-@test "another apt-get is said, and waited for first" {
-  apt_says 'E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7 (apt-get)'
-  install_packages build
-  answered 75 "another apt-get is at work"
-  grep -q 'DPkg::Lock::Timeout' "$calls"
-}
-
-@test "what nobody foresaw is shown as apt-get says it" {
-  apt_says 'E: The moon is full'
-  install_packages docs
-  answered 69 "The moon is full" "apt-get install mandoc"
-}
-
 @test "no root and no sudo: the command for root is shown" {
   program id 'echo 1000'
   apt_says 'never called'
@@ -90,14 +62,6 @@ answered() { # STATUS PART...
   install_packages build
   answered 69 "Debian GNU/Linux 11 (bullseye) is not supported" "Debian 12 or 13" "packages.txt"
   [ ! -s "$calls" ]
-}
-
-@test "a system without apt-get is named" {
-  printf 'PRETTY_NAME="Fedora Linux 40"\nID=fedora\nVERSION_ID="40"\n' >"$DLOCK_OS_RELEASE"
-  local tool
-  for tool in bash dirname awk sed; do ln -s "$(command -v "$tool")" "$bin/$tool"; done
-  PATH=$bin run "$root/scripts/install-packages" build
-  answered 69 "Fedora Linux 40 is not supported"
 }
 
 @test "a package of which only a half is there is installed again, even when its command exists" {

@@ -44,63 +44,11 @@ jobs_run() { # SCRIPT
   done
 }
 
-@test "a failing part of a pipe and an unset variable fail the job as well" {
-  run -0 jobs_run "add_job pipe build '' 'false | true'; add_job unset build '' 'echo \$nothing_of_that_name; true'"
-  [[ "${lines[-1]}" == "0 passed, 2 failed, 0 skipped, 0 retried" ]]
-}
-
 @test "what needs a job that failed does not run, and is a failure" {
   run -0 jobs_run "add_job first build '' false; add_job second program first 'touch $BATS_TEST_TMPDIR/ran'; add_job third program '' true"
   [[ "${lines[-1]}" == "1 passed, 2 failed, 0 skipped, 0 retried" ]]
   [ ! -e "$BATS_TEST_TMPDIR/ran" ]
   grep -q 'not run, because first failed' "$BATS_TEST_TMPDIR/logs/second.log"
-}
-
-@test "what several jobs need that did not run is said once, and each of them is a failure" {
-  run -0 jobs_run "add_job servers program '' 'echo no table; false'; add_job build build '' true
-    for name in one two; do add_job \$name bats 'build servers' 'touch $BATS_TEST_TMPDIR/ran'; done
-    add_job three program build 'true'"
-  [[ "${lines[-1]}" == "1 passed, 3 failed, 0 skipped, 0 retried" ]]
-  [ "$(grep -c 'no table' <<<"$output")" = 1 ]
-  [ "$(grep -c 'not run' <<<"$output")" = 1 ]
-  [[ "$output" == *"FAIL  not run, because servers failed: one two"* ]]
-  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
-}
-
-@test "whatever needs several jobs waits for all of them" {
-  run -0 jobs_run "add_job slow program '' 'sleep 0.3; touch $BATS_TEST_TMPDIR/slow'; add_job fast program '' true
-    add_job both program 'fast slow' 'test -e $BATS_TEST_TMPDIR/slow'"
-  [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
-}
-
-@test "more jobs run side by side while no build does" {
-  # Each of three says that it runs, and waits for the others: with two lanes the last one never comes.
-  local beside='three() { touch "$logs/$1"; for _ in {1..40}; do
-      [ ! -e "$logs/one" ] || [ ! -e "$logs/two" ] || [ ! -e "$logs/three" ] || return 0; sleep 0.05; done; false; }
-    for name in one two three; do add_job $name program "" "three $name"; done'
-  run -0 jobs_run "$beside; run_jobs 2 3"
-  [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
-  rm -r "$BATS_TEST_TMPDIR/logs"
-  run -0 jobs_run "add_job compile build '' 'sleep 3'; $beside; run_jobs 2 3"
-  [[ "${lines[-1]}" != *" 0 failed,"* ]]
-}
-
-@test "every file of tests that starts a server, or is told of one, needs those of the check" {
-  local needs file
-  needs=$(sed -n '/^needs_of() {/,/^}/p' "$root/scripts/check")
-  for file in faults/mysql interop/redis_py cli/mysql; do
-    run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
-    [ "$output" = servers ]
-  done
-  for file in faults/local cli/commands_look package/package scripts/conformance_skips; do
-    run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
-    [ "$output" = "" ]
-  done
-}
-
-@test "what needs a job waits for its end" {
-  run -0 jobs_run "add_job first build '' 'sleep 0.3; touch $BATS_TEST_TMPDIR/built'; add_job second program first 'test -e $BATS_TEST_TMPDIR/built'"
-  [[ "${lines[-1]}" == "1 passed, 0 failed, 0 skipped, 0 retried" ]]
 }
 
 # A bats job with so many tests that fail the first COUNT times.
@@ -125,79 +73,12 @@ JOB
   [[ "${lines[-1]}" == "2 passed, 0 failed, 0 skipped, 2 retried" ]]
 }
 
-@test "a test that fails alone as well has failed" {
-  run -0 jobs_run "$(failing_at_first 9 1)"
-  [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
-  [ "$(wc -l <"$BATS_TEST_TMPDIR/tries")" = 2 ]
-}
-
-@test "more than three failures are not tried again" {
-  run -0 jobs_run "$(failing_at_first 1 4)"
-  [[ "${lines[-1]}" == "0 passed, 4 failed, 0 skipped, 0 retried" ]]
-}
-
 @test "what a sanitizer found, a stress test and a program are not tried again" {
   run -0 jobs_run "add_job asan/it part '' 'echo \"ERROR: AddressSanitizer: heap-use-after-free\"; false'
     add_job stress/it bats '' 'printf \"1..1\\nnot ok 1 a\\n\"; false'
     add_job it program '' false"
   [[ "$output" != *"once more"* ]]
   [[ "${lines[-1]}" == "0 passed, 3 failed, 0 skipped, 0 retried" ]]
-}
-
-# bats test_tags=all
-@test "a job that does not end is ended, has failed, shows what it ran, and is not tried again" {
-  local kind
-  for kind in build program part bats; do
-    run -0 jobs_run "job_limit=0; add_job it $kind '' 'echo first; sleep 1000; echo done'"
-    echo "$kind: $output"
-    [[ "$output" == *"did not end within 0 s"*" sleep 1000"* ]]
-    [[ "$output" != *"once more"* ]]
-    [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
-  done
-  run -0 jobs_run "run_limit=-1; add_job late program '' 'sleep 1000'; add_job later program '' 'sleep 1000'"
-  [[ "${lines[-1]}" == "0 passed, 2 failed, 0 skipped, 0 retried" ]]
-  run -0 jobs_run "job_limit=0; add_job long program '' 'trap \"\" TERM; while true; do sleep 0.1; done'"
-  [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
-}
-
-@test "TERM ends the runner and what it runs, whatever it does at that moment" {
-  jobs_run "heed_stop_signals; trap end_jobs EXIT
-    sleeps() { echo \$BASHPID >'$BATS_TEST_TMPDIR/job'; while true; do sleep 0.1; done; }
-    echo \$\$ >'$BATS_TEST_TMPDIR/runner'
-    add_job deaf program '' sleeps; add_job quick program '' 'sleep 0.1'" 3>&- &
-  until [ -s "$BATS_TEST_TMPDIR/job" ] && [ -s "$BATS_TEST_TMPDIR/runner" ]; do sleep 0.05; done
-  kill "$(cat "$BATS_TEST_TMPDIR/runner")"
-  local status=0
-  wait "$!" || status=$?
-  [ "$status" = 143 ]
-  until ! kill -0 "$(cat "$BATS_TEST_TMPDIR/job")" 2>/dev/null; do sleep 0.05; done
-}
-
-@test "the end of a job is understood when half of it comes late, and once when it comes twice" {
-  run -0 jobs_run "says_so_in_halves() {
-      local pid=\$BASHPID
-      echo -n \"\${pid:0:2}\" >&\"\$job_ends\"
-      sleep 3
-      echo \"\${pid:2} 0\" >&\"\$job_ends\"
-    }
-    add_job halves program '' says_so_in_halves; add_job after program halves true"
-  [[ "${lines[-1]}" == "2 passed, 0 failed, 0 skipped, 0 retried" ]]
-}
-
-@test "an install that was interrupted or failed is not recorded as done" {
-  mkdir -p "$BATS_TEST_TMPDIR/tree/tests/interop/node" "$BATS_TEST_TMPDIR/bin"
-  cd "$BATS_TEST_TMPDIR/tree"
-  echo '{}' | tee tests/interop/node/package.json >tests/interop/node/package-lock.json
-  install="$(sed -n '/^install_node_packages() {/,/^}/p' "$root/scripts/check"); PATH=$BATS_TEST_TMPDIR/bin:$PATH"
-  printf '#!/bin/sh\nmkdir -p build/interop.part/node_modules; exit 1\n' >"$BATS_TEST_TMPDIR/bin/npm"
-  chmod +x "$BATS_TEST_TMPDIR/bin/npm"
-  run -0 jobs_run "$install; add_job packages build '' install_node_packages"
-  [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
-  [ ! -e build/interop ]
-  printf '#!/bin/sh\nmkdir -p build/interop.part/node_modules\n' >"$BATS_TEST_TMPDIR/bin/npm"
-  run -0 jobs_run "$install; add_job packages build '' install_node_packages"
-  [[ "${lines[-1]}" == "0 passed, 0 failed, 0 skipped, 0 retried" ]]
-  [ -d build/interop/node_modules ]
 }
 
 @test "a missing foreign client is skipped where one can see it, and a failure with CI=true" {
