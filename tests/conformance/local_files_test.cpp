@@ -126,96 +126,6 @@ TEST_CASE("tokens grow and the lock excludes when the wall clock is set back") {
   }
 }
 
-TEST_CASE("a damaged lock file is an error that names it, never a crash and never a lock") {
-  Machine m;
-  {
-    Acquisition holder(*m.a, exclusive("k"));
-    holder.held();
-    holder.release();
-  }
-  std::string path;
-  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
-  // A flipped byte anywhere in prologue and header, a file cut anywhere in them.
-  for (int at = 0; at < 384; at += 7) {
-    const UniqueFd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-    unsigned char byte = 0;
-    REQUIRE(pread(file.get(), &byte, 1, at) == 1);
-    byte ^= 0x55;
-    REQUIRE(pwrite(file.get(), &byte, 1, at) == 1);
-    const auto client = local_store(m.locks.path());
-    Acquisition attempt(*client, once(exclusive("k")));
-    const auto refused = attempt.wait_for<Refused>();
-    REQUIRE(refused);
-    CHECK(refused->error.code == ErrorCode::kMisconfigured);
-    CHECK(refused->error.message.find(path) != std::string::npos);
-    CHECK_FALSE(m.a->inspect(name("k")));
-    byte ^= 0x55;
-    REQUIRE(pwrite(file.get(), &byte, 1, at) == 1);
-  }
-  CHECK(truncate(path.c_str(), 100) == 0);
-  Acquisition attempt(*m.a, once(exclusive("k")));
-  CHECK(attempt.wait_for<Refused>());
-  // Nothing but zeros is what a power loss leaves of a new file: it starts anew.
-  CHECK(truncate(path.c_str(), 0) == 0);
-  Acquisition fresh(*m.a, once(exclusive("k")));
-  fresh.held();
-  fresh.release();
-}
-
-TEST_CASE("a file that lost its content beside living holders still excludes") {
-  Machine m;
-  Acquisition holder(*m.a, exclusive("k"));
-  const FencingToken token = holder.held().token;
-  std::string path;
-  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
-  REQUIRE(truncate(path.c_str(), 0) == 0);
-  Acquisition impatient(*m.b, once(exclusive("k")));
-  CHECK(impatient.wait_for<Refused>());
-  Acquisition next(*m.b, exclusive("k"));
-  CHECK(next.stays_quiet());
-  holder.release();
-  CHECK(next.held().token > token);
-  next.release();
-}
-
-TEST_CASE("files that dlock did not make are refused: links, other kinds, and directories that others may write") {
-  Machine m;
-  {
-    Acquisition holder(*m.a, exclusive("k"));
-    holder.held();
-    holder.release();
-  }
-  std::filesystem::path path;
-  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
-  const auto refusal = [&] {
-    const auto client = local_store(m.locks.path());  // one that has nothing open
-    Acquisition attempt(*client, once(exclusive("k")));
-    const auto refused = attempt.wait_for<Refused>();
-    return refused ? refused->error.code : ErrorCode::kInternal;
-  };
-  const std::string other = m.file("other");
-  std::filesystem::create_hard_link(path, other);
-  CHECK(refusal() == ErrorCode::kMisconfigured);
-  std::filesystem::remove(path);
-  std::filesystem::create_symlink(other, path);
-  CHECK(refusal() == ErrorCode::kMisconfigured);
-  std::filesystem::remove(path);
-  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(refusal() == ErrorCode::kMisconfigured);
-  std::filesystem::remove(path);
-  for (const mode_t mode : {0777u, 01777u, 0770u}) {
-    REQUIRE(chmod(m.locks.path().c_str(), mode) == 0);
-    const auto client = local_store(m.locks.path());
-    const auto state = client->inspect(name("k"));
-    REQUIRE_FALSE(state);
-    CHECK(state.error().code == ErrorCode::kMisconfigured);
-    CHECK(client->diagnose().front().verdict == Finding::Verdict::kFail);
-  }
-  REQUIRE(chmod(m.locks.path().c_str(), 0700) == 0);
-  std::filesystem::create_directory_symlink(m.locks.path(), m.file("link"));
-  CHECK_FALSE(local_store(m.file("link"))->inspect(name("k")));
-}
-
 TEST_CASE("in a directory that a group shares, files are made for the group despite the umask") {
   Machine m;
   REQUIRE(chmod(m.locks.path().c_str(), 02770) == 0);
@@ -229,23 +139,6 @@ TEST_CASE("in a directory that a group shares, files are made for the group desp
     CHECK((st.st_mode & 0777) == 0660);
   }
   holder.release();
-}
-
-TEST_CASE("a missing directory is made for nobody else, but a missing parent is a mistake") {
-  TemporaryDirectory parent;
-  const auto client = local_store(parent.path() + "/dlock");
-  Acquisition holder(*client, exclusive("k"));
-  holder.held();
-  struct stat st {};
-  REQUIRE(stat((parent.path() + "/dlock").c_str(), &st) == 0);
-  CHECK((st.st_mode & 07777) == 0700);
-  holder.release();
-  const auto mistyped = local_store(parent.path() + "/a/dlock");
-  Acquisition never(*mistyped, exclusive("k"));
-  const auto refused = never.wait_for<Refused>();
-  REQUIRE(refused);
-  CHECK(refused->error.code == ErrorCode::kMisconfigured);
-  CHECK(stat((parent.path() + "/a").c_str(), &st) != 0);
 }
 
 TEST_CASE("who gives a lock back at once is told that it was taken away before") {

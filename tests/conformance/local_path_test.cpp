@@ -58,50 +58,6 @@ bool locked_by_foreigner(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a path key excludes flock(1) and is excluded by it") {
-  Machine m;
-  const std::string path = m.file("app.lock");
-  Acquisition holder(*m.a, exclusive(path));
-  holder.held();
-  CHECK(flock_status(path) == 1);
-  CHECK(flock_status(path, "-s") == 1);
-  holder.release();
-  CHECK(flock_status(path) == 0);
-  ForeignFlock foreigner(path);
-  REQUIRE(locked_by_foreigner(path));
-  Acquisition impatient(*m.a, once(exclusive(path)));
-  const auto refused = impatient.wait_for<Refused>();
-  REQUIRE(refused);
-  CHECK(refused->error.code == ErrorCode::kBusy);
-  REQUIRE(refused->state);
-  REQUIRE(refused->state->holders.size() == 1);
-  CHECK(refused->state->holders.front().pid == foreigner.pid());
-  CHECK(refused->state->holders.front().note.starts_with("flock(2) by another program"));
-  Acquisition waiter(*m.b, exclusive(path));
-  CHECK(waiter.stays_quiet());
-  foreigner.end();
-  waiter.held();
-  CHECK(flock_status(path) == 1);
-  waiter.release();
-  CHECK(std::filesystem::file_size(path) == 0);
-}
-
-TEST_CASE("readers of a path key share it with flock -s") {
-  Machine m;
-  const std::string path = m.file("app.lock");
-  ForeignFlock foreigner(path, "-s");
-  REQUIRE(locked_by_foreigner(path));
-  Acquisition one(*m.a, shared(path));
-  Acquisition two(*m.b, once(shared(path)));
-  one.held();
-  two.held();
-  CHECK(flock_status(path, "-s") == 0);
-  Acquisition writer(*m.a, once(exclusive(path)));
-  CHECK(writer.wait_for<Refused>());
-  one.release();
-  two.release();
-}
-
 TEST_CASE("dlocks of one path key queue first come first served behind a foreign holder") {
   Machine m;
   const std::string path = m.file("app.lock");

@@ -64,23 +64,6 @@ TEST_CASE("a process and its child exclude each other, also from a key that was 
   next.release();
 }
 
-TEST_CASE("a command that inherited the descriptor keeps the lock after dlock was killed") {
-  Machine m;
-  HelperProcess holder(m.locks.path(), exclusive("k"));
-  holder.granted();
-  const pid_t heir = heir_of(holder);
-  holder.kill();
-  Acquisition next(*m.a, exclusive("k"));
-  CHECK(next.stays_quiet());
-  const auto state = m.b->inspect(name("k"));
-  REQUIRE(state);
-  REQUIRE(state->holders.size() == 1);
-  CHECK(state->holders.front().note == "dlock is gone, what it started still runs");
-  kill(heir, SIGKILL);
-  next.held();
-  next.release();
-}
-
 TEST_CASE("a release in order frees the lock, whatever still has the descriptor") {
   Machine m;
   for (const LockSpec& spec : {exclusive("k"), shared("k"), permits("k", 1)}) {
@@ -94,21 +77,6 @@ TEST_CASE("a release in order frees the lock, whatever still has the descriptor"
     next.release();
     kill(heir, SIGKILL);
   }
-}
-
-TEST_CASE("a lock file that is removed under its holder is a lost lock, and waiters meet again on the new file") {
-  Machine m;
-  Acquisition holder(*m.a, exclusive("k"));
-  holder.held();
-  CHECK(holder.stays_quiet(Duration::zero()));
-  Acquisition waiter(*m.b, exclusive("k"));
-  CHECK(waiter.stays_quiet());
-  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) std::filesystem::remove(entry.path());
-  CHECK(holder.wait_for<Lost>());
-  waiter.held();
-  Acquisition other(*m.a, once(exclusive("k")));
-  CHECK(other.wait_for<Refused>());
-  waiter.release();
 }
 
 TEST_CASE("a waiter whose helper process is killed goes on waiting") {
