@@ -125,6 +125,18 @@ advised() {
     -- dlock run -b mysql://host k -- touch ran
 }
 
+# file_says TEXT... -- LINE...: what a configuration of these lines is refused with.
+file_says() {
+  local texts=()
+  while [ "$1" != -- ]; do
+    texts+=("$1")
+    shift
+  done
+  shift
+  printf '%s\n' "$@" >dlock.toml
+  says 78 "${texts[@]}" -- dlock run -C "$PWD/dlock.toml" k -- touch ran
+}
+
 @test "configuration files: where a key belongs, and how a value is written" {
   file_says ":2:1: unknown key 'default-backend' in [defaults]" 'it belongs at the top' \
     -- '[defaults]' 'default-backend = "local:"'

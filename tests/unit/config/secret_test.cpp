@@ -39,31 +39,6 @@ TEST_CASE("the password is the first line of its file") {
   CHECK(read_password_file(SecretFile("s3 cret\r\nmore\n", 0600).path)->text == "s3 cret");
 }
 
-TEST_CASE("a password file that others can write is refused, with the command that mends it") {
-  for (const mode_t mode : {0660, 0602, 0666, 0620}) {
-    CAPTURE(mode);
-    const SecretFile file("s3cret\n", mode);
-    const auto password = read_password_file(file.path);
-    REQUIRE(!password);
-    CHECK(password.error().code == ErrorCode::kMisconfigured);
-    CHECK(password.error().next == "chmod 600 " + file.path);
-    CHECK(password.error().message.find("s3cret") == std::string::npos);
-  }
-}
-
-TEST_CASE("a password file that others can read is used, with a warning that has the command that mends it") {
-  for (const mode_t mode : {0640, 0604, 0644, 0440, 0444}) {
-    CAPTURE(mode);
-    const SecretFile file("s3cret\n", mode);
-    const auto password = read_password_file(file.path);
-    REQUIRE(password);
-    CHECK(password->text == "s3cret");
-    CHECK(password->warning.find("chmod 600 " + file.path) != std::string::npos);
-    CHECK(password->warning.find("s3cret") == std::string::npos);
-  }
-  CHECK(read_password_file(SecretFile("s3cret\n", 0600).path)->warning.empty());
-}
-
 TEST_CASE("what cannot hold a password is refused without being shown") {
   CHECK(!read_password_file("/nowhere/password"));
   CHECK(!read_password_file("/tmp"));

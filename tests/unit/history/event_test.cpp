@@ -202,26 +202,6 @@ TEST_CASE("a descriptor for events is open, and for writing") {
   CHECK(parse_open_event_place("journald")->kind == EventPlace::Kind::kJournal);
 }
 
-TEST_CASE("a full pipe, a full disk and a missing folder cost one warning and no time") {
-  int ends[2];
-  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-  const UniqueFd reader(ends[0]);
-  const UniqueFd writer(ends[1]);
-  for (const std::string& where :
-       {"fd:" + std::to_string(writer.get()), std::string("/dev/full"), std::string("/nowhere/x")}) {
-    CAPTURE(where);
-    const UniqueFd said(memfd_create("stderr", MFD_CLOEXEC));
-    const Log log(Log::Style{}, said.get());
-    EventLog events(*parse_event_place(where), log);
-    for (int i = 0; i < 200; ++i) events.append(full_event(Event::Kind::kGranted));  // more than a pipe takes
-    char text[4096] = {};
-    REQUIRE(pread(said.get(), text, sizeof text - 1, 0) > 0);
-    const std::string warning(text);
-    CHECK(warning.find("is not recorded: " + where) != std::string::npos);
-    CHECK(warning.find('\n') == warning.size() - 1);
-  }
-}
-
 TEST_CASE("moments: how long ago, when today, which day; in the zone of the process") {
   setenv("TZ", "CET-1", 1);
   tzset();

@@ -78,16 +78,6 @@ TEST_CASE("A grant that turns out to be lost when it is renewed before it is tol
   CHECK(world.last_word_is<Lost>());
 }
 
-TEST_CASE("What was granted reaches the supervisor whole") {
-  World world;
-  world.at(1s, [&] { world.say_release(); });
-  world.run();
-  const auto granted = world.heard<Granted>();
-  REQUIRE(granted.size() == 1);
-  CHECK(granted[0].second.locks[0].owner == world.spec.owner);
-  CHECK(granted[0].second.deadline == lease_deadline(FakeClock::start(), kTtl));
-}
-
 TEST_CASE("A lock that was given back while others are inside it is renewed for them, alone, until the last has left") {
   World world;
   world.lock.release = [&](TimePoint) {
@@ -137,21 +127,6 @@ TEST_CASE("A release that crosses a renewal ends its wait, and is answered at on
   CHECK(world.last_word_is<Released>());
 }
 
-TEST_CASE("A release is answered as the store answered it") {
-  World world;
-  world.at(1s, [&] { world.say_release(); });
-  SUBCASE("not confirmed") {
-    world.lock.release = [](TimePoint) { return Result<void>(Error{ErrorCode::kUnavailable, "cut"}); };
-    world.run();
-    CHECK(world.last_word_is<ReleaseUnconfirmed>());
-  }
-  SUBCASE("it was not ours any more") {
-    world.lock.release = [](TimePoint) { return Result<void>(Error{ErrorCode::kLost, "held by ci-4"}); };
-    world.run();
-    CHECK(world.last_word_is<Lost>());
-  }
-}
-
 TEST_CASE("A release that was not confirmed in time is said to be so, and repeated until the lease is over") {
   World world;
   std::vector<TimePoint> limits;
@@ -176,19 +151,6 @@ TEST_CASE("A release that was not confirmed in time is said to be so, and repeat
   CHECK(world.processes.streams_closed);
 }
 
-TEST_CASE("A withdraw ends the wait for the lock") {
-  World world;
-  world.lock.acquire = [&](Control& control) {
-    world.say(deadline_message("withdraw", world.clock.now() + 1s));
-    CHECK(control.stop_requested());
-    return std::nullopt;
-  };
-  CHECK(world.run() == 0);
-  CHECK(world.words() == 1);
-  CHECK(world.last_word_is<Withdrawn>());
-  CHECK(world.lock.releases.empty());
-}
-
 TEST_CASE("A grant that crosses a withdraw is given back, and only withdrawn is said") {
   World world;
   world.lock.acquire = [&](Control&) {
@@ -203,14 +165,6 @@ TEST_CASE("A grant that crosses a withdraw is given back, and only withdrawn is 
   CHECK(world.words() == 1);
   CHECK(world.last_word_is<Withdrawn>());
   CHECK(world.lock.releases == std::vector<Duration>{0s});
-}
-
-TEST_CASE("A withdraw that was sent before the grant arrived gives back, too") {
-  World world;
-  world.at(10ms, [&] { world.say(deadline_message("withdraw", world.clock.now() + 1s)); });
-  world.run();
-  CHECK(world.last_word_is<Withdrawn>());
-  CHECK(world.lock.releases == std::vector<Duration>{10ms});
 }
 
 TEST_CASE("The question for whom we wait reaches the lock that waits") {
@@ -243,26 +197,6 @@ TEST_CASE("A detached lock is renewed until the watched process has ended, and t
   CHECK(world.lock.releases == std::vector<Duration>{1h + 5s});
 }
 
-TEST_CASE("A lock that is to be detached for a process that has ended already is not, and is given back") {
-  World world;
-  world.at(1s, [&] { world.say({"detach", {{"ttl", "30000000000"}, {"pid", "200"}}}); });
-  world.run();
-  CHECK(world.last_word_is<ReleaseUnconfirmed>());
-  CHECK(world.lock.releases == std::vector<Duration>{1s});
-}
-
-TEST_CASE("A lock that is detached for a time is left to the store") {
-  World world;
-  world.at(1s, [&] { world.say({"detach", {{"ttl", "60000000000"}}}); });
-  world.at(2s, [&] { world.die(); });
-  world.run();
-  CHECK(world.lock.leaves == std::vector<Duration>{60s});
-  CHECK(world.last_word_is<Released>());
-  CHECK(world.lock.releases.empty());
-  CHECK(world.ended >= 1s);
-  CHECK(world.ended <= 2s + kLastWordToEnd);
-}
-
 TEST_CASE("A detached lock whose handle reached nobody is given back, also one that is kept for a process") {
   World world;
   world.processes.living.push_back({{200, 1}});
@@ -284,16 +218,6 @@ TEST_CASE("A lock that cannot be left to the store is given back, when that has 
   world.run();
   CHECK(world.last_word_is<ReleaseUnconfirmed>());
   CHECK(world.lock.releases == std::vector<Duration>{1s});
-}
-
-TEST_CASE("A spec that takes nothing is granted, never renewed, and needs no release") {
-  World world;
-  world.lock.acquire = [](Control&) { return std::variant<Granted, Refused>(Granted{}); };
-  world.at(1h, [&] { world.say_release(); });
-  world.run();
-  CHECK(world.lock.renewals.empty());
-  CHECK(world.lock.releases.empty());
-  CHECK(world.last_word_is<Released>());
 }
 
 TEST_CASE("What makes no sense ends with 70, and says so when it can") {

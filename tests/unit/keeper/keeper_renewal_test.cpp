@@ -213,24 +213,6 @@ TEST_CASE("Where the store gives less than the ttl, the keeper kills as late as 
   CHECK(world.processes.signals.back() == FakeProcesses::Sent{last - margin - FakeClock::start(), 100, SIGKILL});
 }
 
-TEST_CASE("What the store takes away is told at once, whether it was asked or not") {
-  World world;
-  SUBCASE("by a renewal") {
-    world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"it is held by ci-4"}; };
-  }
-  SUBCASE("by a message of the store") {
-    world.lock.wake_at = FakeClock::start() + 10s;
-    world.spec.renew_interval = 12s;
-    world.lock.held = [](TimePoint) { return RenewalLost{"it is held by ci-4"}; };
-  }
-  world.run();
-  const auto lost = world.heard<Lost>();
-  REQUIRE(lost.size() == 1);
-  CHECK(lost[0].first == 10s);
-  CHECK(lost[0].second.why == "it is held by ci-4");
-  CHECK(world.lock.releases.empty());  // it is not ours to give back
-}
-
 TEST_CASE("A keeper that slept past the deadline says lost, whatever the store answers") {
   World world;
   SUBCASE("while it waited") {

@@ -173,31 +173,6 @@ TEST_CASE("an answer that comes after its lease is no grant, and is given back")
   CHECK(world.store->given_back > 0);
 }
 
-TEST_CASE("one attempt is one attempt") {
-  World world;
-  world.spec.wait.once = true;
-  CHECK(world.refusal().code == ErrorCode::kBusy);
-  CHECK(world.store->tried_at.size() == 1);
-  CHECK(world.store->given_back == 0);
-}
-
-TEST_CASE("the wait ends at its limit, with a last attempt there") {
-  World world;
-  world.spec.wait.until = world.clock.now() + 3s;
-  CHECK(world.refusal().code == ErrorCode::kBusy);
-  CHECK(world.clock.now() == *world.spec.wait.until);
-  CHECK(world.store->tried_at.back() == *world.spec.wait.until);
-}
-
-TEST_CASE("counted attempts are as far apart as was asked") {
-  World world;
-  world.spec.wait.tries = 3;
-  world.spec.wait.retry_interval = 2s;
-  CHECK(world.refusal().code == ErrorCode::kBusy);
-  REQUIRE(world.store->tried_at.size() == 3);
-  CHECK(world.store->tried_at[2] - world.store->tried_at[0] == 4s);
-}
-
 TEST_CASE("silence is asked again until the store counts as unreachable, and then cleaned up") {
   World world;
   for (int i = 0; i < 10000; ++i) world.says([&] { return kNoAnswer; });
@@ -206,25 +181,6 @@ TEST_CASE("silence is asked again until the store counts as unreachable, and the
   CHECK(world.clock.since_start() >= 5s);
   CHECK(world.clock.since_start() < 6s);
   CHECK(world.store->given_back == 1);
-}
-
-TEST_CASE("a silence in between does not end a wait") {
-  World world;
-  for (int i = 0; i < 5; ++i) {
-    world.says([&] { return kNoAnswer; });
-    world.says([&] { return world.store->others(10ms); });
-  }
-  world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
-  const auto answer = world.acquire();
-  REQUIRE(answer.has_value());
-  CHECK(std::holds_alternative<Granted>(*answer));
-}
-
-TEST_CASE("an error that will not pass is not asked again") {
-  World world;
-  world.says([] { return Error{ErrorCode::kDenied, "NOAUTH", ""}; });
-  CHECK(world.refusal().code == ErrorCode::kDenied);
-  CHECK(world.store->tried_at.size() == 1);
 }
 
 TEST_CASE("a withdrawn wait ends at once; what an unanswered attempt may have left is given back") {
@@ -285,20 +241,6 @@ TEST_CASE("a claim that the store does not confirm is asked for once, and the lo
   CHECK(world.store->joined_at.size() == 1);
 }
 
-TEST_CASE("who takes nothing waits until nobody holds it") {
-  World world;
-  world.spec.take = false;
-  world.spec.wait.until = world.clock.now() + 10s;
-  world.clock.next_happening = [&] {
-    if (world.clock.since_start() > 1s) world.store->free = true;
-    return std::optional<TimePoint>();
-  };
-  const auto answer = world.acquire();
-  REQUIRE(answer.has_value());
-  CHECK(std::get<Granted>(*answer).locks.empty());
-  CHECK(world.store->tried_at.empty());
-}
-
 TEST_CASE("a lease that has just begun is left as it is, one that is older or shall be another begins again") {
   World world;
   world.spec.ttl = 30s;
@@ -318,15 +260,6 @@ TEST_CASE("a release that nobody confirmed is asked again within its time") {
   world.store->releases = {kNoAnswer, kNoAnswer};
   CHECK(world.lock().release(world.clock.now() + 1s));
   CHECK(world.store->released == 3);
-}
-
-TEST_CASE("a release ends with its time") {
-  World world;
-  world.store->releases.assign(1000, kNoAnswer);
-  const auto released = world.lock().release(world.clock.now() + 1s);
-  REQUIRE_FALSE(released);
-  CHECK(released.error().code == ErrorCode::kUnavailable);
-  CHECK(world.clock.since_start() == 1s);
 }
 
 }  // namespace

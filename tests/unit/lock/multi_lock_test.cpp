@@ -94,18 +94,6 @@ TEST_CASE("Several locks are taken one after the other and granted together") {
   CHECK(granted.deadline == TimePoint(5s));
 }
 
-TEST_CASE("One that is refused gives the others back, and then the whole is refused") {
-  World world;
-  world.a->grant();
-  CHECK_FALSE(world.next());
-  world.b->events.push_back(Refused{{ErrorCode::kBusy, "held"}, std::nullopt});
-  std::optional<SessionEvent> event;
-  for (int i = 0; i < 3 && !event; ++i) event = world.next();
-  REQUIRE(event);
-  CHECK(std::get<Refused>(*event).error.code == ErrorCode::kBusy);
-  CHECK(world.diary == Diary{"a acquire", "b acquire", "a release"});
-}
-
 TEST_CASE("A renewal moves the deadline of the whole only when it was the earliest") {
   World world;
   world.hold_both(TimePoint(9s), TimePoint(5s));
@@ -115,25 +103,6 @@ TEST_CASE("A renewal moves the deadline of the whole only when it was the earlie
   const auto event = world.next();
   REQUIRE(event);
   CHECK(std::get<Renewed>(*event).deadline == TimePoint(15s));
-}
-
-TEST_CASE("The loss of one is the loss of all") {
-  World world;
-  world.hold_both();
-  world.a->events.push_back(Lost{"revoked"});
-  const auto event = world.next();
-  REQUIRE(event);
-  CHECK(std::get<Lost>(*event).why == "revoked");
-}
-
-TEST_CASE("After the loss of one the others are still held, and are given back by the release") {
-  World world;
-  world.hold_both();
-  world.a->events.push_back(Lost{"revoked"});
-  CHECK_FALSE(std::get<Lost>(*world.next()).final);
-  world.both->release(TimePoint(1s));
-  CHECK(std::holds_alternative<Released>(*world.next()));
-  CHECK(world.diary.back() == "b release");
 }
 
 TEST_CASE("The loss of the last one is final") {
@@ -155,20 +124,6 @@ TEST_CASE("A part whose session is gone leaves the others to be given back, and 
   CHECK(world.diary.back() == "b release");
 }
 
-TEST_CASE("A loss that the release finds out is the loss of all, whichever part it is and whatever the others say") {
-  for (const bool first : {true, false}) {
-    World world;
-    world.hold_both();
-    (first ? world.a : world.b)->lost_meanwhile = true;
-    (first ? world.b : world.a)->release_fails = true;
-    world.both->release(TimePoint(1s));
-    const auto event = world.next();
-    REQUIRE(event);
-    CHECK(std::get<Lost>(*event).why == (first ? "a was taken" : "b was taken"));
-    CHECK(std::get<Lost>(*event).final);
-  }
-}
-
 TEST_CASE("A part that is asked for is still held") {
   World world;
   world.hold_both();
@@ -177,19 +132,6 @@ TEST_CASE("A part that is asked for is still held") {
   world.both->release(TimePoint(1s));
   CHECK(std::holds_alternative<Released>(*world.next()));
   CHECK(world.diary == Diary{"a acquire", "b acquire", "a release", "b release"});
-}
-
-TEST_CASE("A loss while another is still waited for gives everything up") {
-  World world;
-  world.a->grant();
-  CHECK_FALSE(world.next());
-  world.a->events.push_back(Lost{"revoked"});
-  std::optional<SessionEvent> event;
-  for (int i = 0; i < 3 && !event; ++i) event = world.next();
-  REQUIRE(event);
-  CHECK(std::get<Refused>(*event).error.code == ErrorCode::kLost);
-  CHECK(std::get<Refused>(*event).error.message == "LOST a while another key was waited for: revoked");
-  CHECK(world.diary.back() == "b withdraw");
 }
 
 TEST_CASE("Withdrawing leaves the queue of one and gives the other back") {

@@ -12,54 +12,6 @@ using namespace dlock;
 using namespace dlock::testing;
 using namespace std::chrono_literals;
 
-namespace {
-
-/// The moment after which somebody else may be given the lock, for a request that was sent at `sent`.
-Duration lease_end(const ScriptedWorld& world, Duration sent) { return sent + world.policy.ttl; }
-
-void renew_every_third(ScriptedWorld& world, Duration until) {
-  const Duration third = world.policy.ttl / 3;
-  for (Duration at = third; at < until; at += third) world.renew(at, at + 3ms);
-}
-
-}  // namespace
-
-TEST_CASE("Ten hours of renewals keep a command running, and it returns what it returned") {
-  ScriptedWorld world;
-  world.grant(0s, 5ms);
-  renew_every_third(world, 10h);
-  world.command.runs_for = 10h - 1s;
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kRan);
-  CHECK(s.command_status == 0);
-  CHECK(world.command.sent.empty());
-  CHECK(world.session.asked == std::vector<std::string>{"acquire", "release"});
-}
-
-TEST_CASE("A keeper that hangs: the command is ended before its lease is, whatever its ttl and manners") {
-  for (const Duration ttl : {1s, 2s, 10s, 30s, 300s}) {
-    for (const auto obeys :
-         {std::optional<Duration>(0s), std::optional<Duration>(ttl / 10), std::optional<Duration>()}) {
-      CAPTURE(ttl.count());
-      CAPTURE(obeys.value_or(-1ns).count());
-      ScriptedWorld world;
-      world.policy.ttl = ttl;
-      world.policy.kill_after = default_kill_after(ttl);
-      world.session.answers = false;
-      world.command.obeys_after = obeys;
-      world.grant(0s, 1ms);
-      world.renew(ttl / 3, ttl / 3 + 1ms);
-      const SupervisorState s = world.run();
-      CHECK(s.outcome == Outcome::kLost);
-      REQUIRE(world.command.ended_at);
-      CHECK(*world.command.ended_at < lease_end(world, ttl / 3));
-      CHECK(world.command.sent.front().signal == SIGTERM);
-      CHECK(world.command.sent.front().at > ttl / 3 + ttl / 2);  // and not sooner than it must
-      CHECK(world.observer.losses.size() == 1);
-    }
-  }
-}
-
 TEST_CASE("With a ttl of 30 s TERM comes 24 s and KILL 29 s after the last confirmed send") {
   ScriptedWorld world;
   world.command.obeys_after = std::nullopt;
@@ -68,17 +20,6 @@ TEST_CASE("With a ttl of 30 s TERM comes 24 s and KILL 29 s after the last confi
   REQUIRE(world.command.sent.size() == 2);
   CHECK(world.command.sent[0] == ScriptedWorld::Sent{SIGTERM, true, 23698ms});
   CHECK(world.command.sent[1] == ScriptedWorld::Sent{SIGKILL, true, 28698ms});
-}
-
-TEST_CASE("A renewal that is late by 0.4 ttl costs nothing") {
-  ScriptedWorld world;
-  world.grant(0s, 1ms);
-  world.renew(10s, 22s);
-  world.renew(22s, 22001ms);
-  world.renew(32s, 32001ms);
-  world.command.runs_for = 40s;
-  CHECK(world.run().outcome == Outcome::kRan);
-  CHECK(world.command.sent.empty());
 }
 
 TEST_CASE("The deadline counts from the send, not from the answer") {
@@ -121,38 +62,6 @@ TEST_CASE("A renewal that is not confirmed is told as long as the lock may still
   CHECK(world.run().outcome == Outcome::kLost);
   CHECK(world.observer.losses == std::vector<std::string>{"no answer in time"});
   CHECK(world.observer.doubts == std::vector<std::string>{"no answer in time"});
-}
-
-TEST_CASE("A descendant that ignores TERM outlives the command, but not kill-after") {
-  ScriptedWorld world;
-  world.grant(0s, 1ms);
-  world.at(5s, [&] { world.session.push(Lost{"taken"}); });
-  world.command.stray = true;
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kLost);
-  CHECK(world.command.sent.back() == ScriptedWorld::Sent{SIGKILL, true, 10s});
-  CHECK_FALSE(world.command.stray);
-}
-
-TEST_CASE("A keeper that dies: the command may use what is left of the lease, then it is ended") {
-  ScriptedWorld world;
-  world.grant(0s, 1ms);
-  world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kLost);
-  CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 23698ms});
-  CHECK(world.observer.losses == std::vector<std::string>{"the keeper was killed"});
-}
-
-TEST_CASE("A keeper that dies under a command that is soon over: its status counts, the release is a warning") {
-  ScriptedWorld world;
-  world.grant(0s, 1ms);
-  world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
-  world.command.runs_for = 5s;
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kRan);
-  CHECK(s.release_unconfirmed);
-  CHECK(world.observer.unconfirmed.size() == 1);
 }
 
 TEST_CASE("After a pause longer than the ttl the loss is seen at once, also behind a renewal that is over by now") {
@@ -218,16 +127,6 @@ TEST_CASE("A keeper that hangs at the release holds nobody up for longer than 5 
   CHECK(world.clock.since_start() == 6001ms);
 }
 
-TEST_CASE("A keeper that hangs while the lock is waited for: INT gets us out within a second") {
-  ScriptedWorld world;
-  world.session.answers = false;
-  world.signal(3s, {SIGINT, 0, true});
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kInterrupted);
-  CHECK(s.die_of == SIGINT);
-  CHECK(world.clock.since_start() == 4s);
-}
-
 TEST_CASE("A lock without a deadline is held for years without a single wake-up") {
   ScriptedWorld world;
   world.grant_without_deadline(1ms);
@@ -235,16 +134,6 @@ TEST_CASE("A lock without a deadline is held for years without a single wake-up"
   const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(world.clock.waits < 10);
-}
-
-TEST_CASE("A command that cannot be started gives the lock back and says so") {
-  ScriptedWorld world;
-  world.grant(0s, 1ms);
-  world.command.start_error = Error{ErrorCode::kInvalid, "cannot run"};
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kNotStarted);
-  CHECK(s.not_started_status == 127);
-  CHECK(world.session.asked == std::vector<std::string>{"acquire", "release"});
 }
 
 TEST_CASE("A signal that comes with the command's end is not a reason to lose its status") {

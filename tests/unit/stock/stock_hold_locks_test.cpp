@@ -16,17 +16,6 @@ using testing::StockHoldWorld;
 
 }  // namespace
 
-TEST_CASE("stock hold with locks: the segment that is taken from is locked meanwhile") {
-  StockHoldWorld w({5, 5, 5});
-  StockHold hold = w.hold(2, true);
-  const Granted grant = granted(hold.acquire(w.control));
-  const auto parts = parse_parts(grant.locks.front().parts);
-  REQUIRE(w.segments.ours.size() == 1);
-  CHECK(*w.segments.ours.begin() == "stock:phone:" + std::to_string(parts->front().segment));
-  CHECK(hold.release(w.soon()));
-  CHECK(w.segments.ours.empty());
-}
-
 TEST_CASE("stock hold with locks: after an answer that was lost the lock is that of the segment that was taken from") {
   for (const bool own : {false, true}) {
     for (int i = 0; i < 20; ++i) {
@@ -80,28 +69,6 @@ TEST_CASE("stock hold with locks: a locked segment and a short one are left for 
   }
 }
 
-TEST_CASE("stock hold with locks: when all that have enough are locked it waits, or is busy with -n") {
-  StockHoldWorld w({5, 1});
-  w.segments.taken = {"stock:phone:0"};
-  SUBCASE("waits") {
-    w.clock.next_happening = [&]() -> std::optional<TimePoint> {
-      if (w.clock.since_start() > 1s) w.segments.taken.clear();
-      return std::nullopt;
-    };
-    StockHold hold = w.hold(2, true);
-    granted(hold.acquire(w.control));
-    CHECK(w.clock.since_start() > 1s);
-  }
-  SUBCASE("-n") {
-    w.wish.wait.once = true;
-    StockHold hold = w.hold(2, true);
-    const Error busy = refused(hold.acquire(w.control));
-    CHECK(busy.code == ErrorCode::kBusy);
-    CHECK(busy.message == "phone: other commands hold the locks of its segments");
-  }
-  CHECK(w.aside() == (w.wish.wait.once ? 0 : 2));
-}
-
 TEST_CASE("stock hold with locks: of those that look free two are tried before it queues, and all with -n") {
   StockHoldWorld w({5, 5, 5, 5, 5});
   for (int segment = 0; segment < 5; ++segment) w.segments.taken.insert("stock:phone:" + std::to_string(segment));
@@ -134,27 +101,6 @@ TEST_CASE("stock hold with locks: what no segment has alone takes all locks, in 
   CHECK(hold.release(w.soon()));
   CHECK(w.segments.ours.empty());
   CHECK(w.there() == 6);
-}
-
-TEST_CASE("stock hold with locks: a store that falls silent is given up a second behind the wait at the latest") {
-  StockHoldWorld w({3, 3});
-  w.has_own_locks = true;
-  w.shelf.unreached = 1000000;
-  w.segments.silent = &w.clock;
-  w.wish.wait.until = w.clock.now() + 2s;
-  StockHold hold = w.hold(1, true);
-  CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kUnavailable);
-  CHECK(w.clock.since_start() <= 3100ms);
-}
-
-TEST_CASE("stock hold with locks: a lost lock is a lost hold") {
-  StockHoldWorld w({2, 2});
-  StockHold hold = w.hold(1, true);
-  granted(hold.acquire(w.control));
-  CHECK(std::holds_alternative<RenewalHeld>(hold.held(w.clock.now())));
-  w.segments.lost = true;
-  CHECK(std::holds_alternative<RenewalLost>(hold.held(w.clock.now())));
-  CHECK(std::holds_alternative<RenewalLost>(hold.renew(w.control, w.soon())));
 }
 
 TEST_CASE("stock hold with locks of its own: a free segment is locked in one step, without a look at the others") {
@@ -200,24 +146,6 @@ TEST_CASE("stock hold with locks of its own: when all are locked it queues at on
       CHECK(w.aside() == 0);
     }
   }
-}
-
-TEST_CASE("stock hold with locks of its own: what no segment has alone is gathered under all of them") {
-  StockHoldWorld w({2, 1});
-  w.has_own_locks = true;
-  StockHold hold = w.hold(3, true);
-  granted(hold.acquire(w.control));
-  CHECK(w.segments.ours == std::set<std::string>{"stock:phone:0", "stock:phone:1"});
-}
-
-TEST_CASE("stock hold with locks of its own: one that is lost is lost, although the reservation is well") {
-  StockHoldWorld w({5});
-  w.has_own_locks = true;
-  StockHold hold = w.hold(2, true);
-  granted(hold.acquire(w.control));
-  w.segments.lost = true;
-  CHECK(std::holds_alternative<RenewalLost>(hold.held(w.clock.now())));
-  CHECK(std::holds_alternative<RenewalLost>(hold.renew(w.control, w.soon())));
 }
 
 namespace {

@@ -48,68 +48,6 @@ const LockName kName = *LockName::parse("k");
 
 }  // namespace
 
-TEST_CASE("A force-release removes what was shown and nobody else, and refuses holders that have changed") {
-  World world;
-  auto holder = world.enter();
-  const auto waiter = world.enter();
-  const auto commands = world.commands();
-  const auto shown = commands->inspect(kName);
-  REQUIRE(shown);
-  REQUIRE(shown->holders.size() == 1);
-  REQUIRE(shown->waiters.size() == 1);
-  LockState other = *shown;
-  other.holders[0].token = FencingToken(1);
-  const auto refused = commands->force_release(kName, other, "");
-  REQUIRE_FALSE(refused);
-  CHECK(refused.error().code == ErrorCode::kConflict);
-  CHECK(world.ensemble.children("/k").size() == 6);
-  REQUIRE(commands->force_release(kName, *shown, ""));
-  CHECK(world.ensemble.children("/k").size() == 3);
-  const auto now = commands->inspect(kName);
-  REQUIRE(now);
-  REQUIRE(now->holders.size() == 1);
-  const auto granted = waiter.contender->judge_again(world.clock.now() + 1s, nullptr);
-  REQUIRE(granted);
-  CHECK(granted->kind == Verdict::Kind::kHolds);
-  CHECK(now->holders[0].token == waiter.contender->token());
-  CHECK_FALSE(commands->force_release(kName, *shown, ""));
-  CHECK(world.ensemble.children("/k").size() == 3);
-}
-
-TEST_CASE(
-    "After a force-release a lock-delay keeps the place of the holder, at its number, in a session nobody keeps") {
-  World world;
-  const auto holder = world.enter(Mode::kExclusive, 4s);
-  const auto waiter = world.enter();
-  const auto commands = world.commands();
-  const auto shown = commands->inspect(kName);
-  REQUIRE(shown);
-  REQUIRE(commands->force_release(kName, *shown, ""));
-  CHECK(world.ensemble.children("/k").size() == 6);
-  const auto verdict = waiter.contender->judge_again(world.clock.now() + 1s, nullptr);
-  REQUIRE(verdict);
-  CHECK(verdict->kind == Verdict::Kind::kWaits);
-  CHECK(world.ensemble.last_timeout == 4s);
-  const auto now = commands->inspect(kName);
-  REQUIRE(now);
-  REQUIRE(now->holders.size() == 1);
-  CHECK(now->holders[0].reason.find("lock-delay") != std::string::npos);
-}
-
-TEST_CASE("A token is that of a present holder, and not of a waiter") {
-  World world;
-  const auto holder = world.enter();
-  const auto waiter = world.enter();
-  const auto seen = waiter.contender->watch({}, world.clock.now() + 1s, nullptr);  // learns its czxid
-  REQUIRE(seen);
-  const auto commands = world.commands();
-  CHECK(commands->check(kName, holder.contender->token()));
-  REQUIRE(waiter.contender->token().value() > 0);
-  CHECK_FALSE(commands->check(kName, waiter.contender->token()));
-  REQUIRE(holder.contender->remove(world.clock.now() + 1s));
-  CHECK_FALSE(commands->check(kName, holder.contender->token()));
-}
-
 TEST_CASE("A fence lets no token pass that is lower than the highest, whatever reply is lost") {
   for (const bool is_done : {false, true}) {
     for (int n = 1; n < 12; ++n) {
@@ -149,20 +87,6 @@ TEST_CASE("Garbage is what dlock made and nobody is in, from the deepest up; wha
   CHECK_FALSE(world.ensemble.nodes.contains("/theirs/empty"));
   CHECK(world.ensemble.nodes.contains("/theirs"));
   CHECK(world.ensemble.nodes.contains("/k"));
-}
-
-TEST_CASE("All locks in use are listed in the order of their names, and no others") {
-  World world;
-  const auto holder = world.enter();
-  world.ensemble.nodes["/empty"];
-  world.ensemble.nodes["/a"];
-  world.ensemble.nodes["/a/b"];
-  world.ensemble.foreign("/a/b/_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-");
-  const auto states = world.commands()->inspect_all();
-  REQUIRE(states);
-  REQUIRE(states->locks.size() == 2);
-  CHECK(states->locks[0].name.text() == "a/b");
-  CHECK(states->locks[1].name.text() == "k");
 }
 
 TEST_CASE("Who looks again and again sees servers that have lost their data, once the session would have ended") {
@@ -224,30 +148,6 @@ TEST_CASE(
   CHECK(w.commands("bridge")->inspect(kName)->holders.empty());
 }
 
-TEST_CASE("A force-release goes on as soon as the holder has heard of it, whenever that is") {
-  for (int looks = 1; looks < 12; ++looks) {
-    CAPTURE(looks);
-    World world;
-    const auto holder = world.enter();
-    const auto commands = world.commands();
-    const auto shown = commands->inspect(kName);
-    REQUIRE(shown);
-    int seen = 0;
-    TimePoint heard = TimePoint::max();
-    world.ensemble.sessions.back()->looked_at = [&] {
-      const std::string& path = holder.contender->paths().front();
-      if (!world.ensemble.nodes.contains(path)) return;
-      auto told = decode_record(world.ensemble.nodes.at(path).data);
-      if (told->freed_by.empty() || ++seen != looks) return;
-      told->heard = true;
-      world.ensemble.write(path, encode(*told));
-      heard = world.clock.now();
-    };
-    REQUIRE(commands->force_release(kName, *shown, "ops"));
-    CHECK(world.clock.now() - 500ms < heard);
-  }
-}
-
 TEST_CASE("Ages are by the store's clock, whatever ours shows, and it is asked once a minute") {
   for (const auto ahead : {0h, -5h, 5h}) {
     CAPTURE(ahead.count());
@@ -272,29 +172,6 @@ TEST_CASE("Ages are by the store's clock, whatever ours shows, and it is asked o
     CHECK(again->holders.front().since == state->holders.front().since);
     CHECK(world.ensemble.requests == 3);  // a sync, the list, and the holder
   }
-}
-
-TEST_CASE(
-    "A key that is the node of another session is held, to whoever asks; under recipe=simple a directory is none") {
-  World world;
-  world.ensemble.create("/k", "10.0.0.9", 77, false);
-  for (const char* recipe : {"bridge", "mutex", "rw", "semaphore", "kazoo-lock", "kazoo-semaphore", "simple"}) {
-    CAPTURE(recipe);
-    const auto state = world.commands(recipe)->inspect(kName);
-    REQUIRE(state);
-    REQUIRE(state->holders.size() == 1);
-    CHECK(state->holders.front().note == "ephemeral node, session 0x4d");
-  }
-  const auto commands = world.commands();
-  const auto shown = commands->inspect(kName);
-  const auto freed = commands->force_release(kName, *shown, "");
-  REQUIRE(freed);
-  CHECK(freed->freed.size() == 1);
-  CHECK_FALSE(world.ensemble.nodes.contains("/k"));
-  const auto holder = world.enter();
-  const auto state = world.commands("simple")->inspect(kName);
-  REQUIRE_FALSE(state);
-  CHECK(state.error().code == ErrorCode::kUnsupported);
 }
 
 }  // namespace dlock::zookeeper::admin_test

@@ -168,9 +168,10 @@ class FakeEnsemble {
   }
 
   std::vector<std::string> children(const std::string& directory) const {
+    const std::string below = directory == "/" ? directory : directory + "/";
     std::vector<std::string> found;
-    for (const auto& [path, node] : nodes) {
-      if (path != "/" && parent(path) == directory) found.push_back(base_of(path));
+    for (auto node = nodes.upper_bound(below); node != nodes.end() && node->first.starts_with(below); ++node) {
+      if (node->first.find('/', below.size()) == std::string::npos) found.push_back(node->first.substr(below.size()));
     }
     return found;
   }
@@ -318,8 +319,9 @@ class FakeEnsemble {
     const auto found = seen.find(request.path);
     if (found == seen.end()) return {.code = Code::kNoNode};
     Answer answer{.code = Code::kOk, .data = found->second.data, .stat = found->second.stat};
-    answer.stat.children = static_cast<int>(children(request.path).size());
-    if (lists) answer.children = children(request.path);
+    auto names = children(request.path);
+    answer.stat.children = static_cast<int>(names.size());
+    if (lists) answer.children = std::move(names);
     return answer;
   }
 

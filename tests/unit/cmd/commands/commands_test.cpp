@@ -24,22 +24,6 @@ struct World : CommandWorld {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(World, "inspect says free and 0 for a free lock") {
-  CHECK(run(inspect_command) == 0);
-  CHECK(out == "k  free  local:/var/lib/dlock\n");
-}
-
-TEST_CASE_FIXTURE(World, "inspect without a key shows all live locks, as JSON one a line") {
-  options.keys.clear();
-  options.json = true;
-  backend.hold("a", 1);
-  backend.hold("b", 2);
-  CHECK(run(inspect_command) == 0);
-  const auto end = out.find('\n');
-  CHECK(json::parse(out.substr(0, end))["key"] == "a");
-  CHECK(json::parse(out.substr(end))["holders"][0]["token"] == 2);
-}
-
 TEST_CASE_FIXTURE(World,
                   "inspect takes patterns, in which * matches slashes, and a lock of exactly that name is among them") {
   backend.hold("deploy/eu/a", 1);
@@ -110,13 +94,6 @@ TEST_CASE_FIXTURE(World, "inspect is 69 when the store does not answer, and prin
   CHECK(said() == "dlock: cannot reach it\n  is it up?\n");
 }
 
-TEST_CASE_FIXTURE(World, "a full stdout is 71 and is said") {
-  const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
-  Output nowhere(full.get(), Look{});
-  CHECK(inspect_command(options, backend, runtime, nowhere) == 71);
-  CHECK(said().starts_with("dlock: cannot write to stdout: No space left on device\n"));
-}
-
 TEST_CASE_FIXTURE(World, "the stream of --watch tells a lock again only when it changed, and its end as free") {
   options.keys.clear();
   options.json = options.watch = true;
@@ -131,63 +108,12 @@ TEST_CASE_FIXTURE(World, "the stream of --watch tells a lock again only when it 
   CHECK(json::parse(out.substr(end))["holders"].empty());
 }
 
-TEST_CASE_FIXTURE(World, "check is 0 for the holder's token and 79 for any other") {
-  backend.hold("k", 7);
-  options.token = FencingToken(7);
-  CHECK(run(check_command) == 0);
-  CHECK(said().empty());
-  options.token = FencingToken(6);
-  options.json = true;
-  CHECK(run(check_command) == 79);
-  CHECK(said() == "dlock: token 6 does not hold k\n");
-  CHECK(json::parse(out)["valid"] == false);
-}
-
-TEST_CASE_FIXTURE(World, "fence lets the same and a higher token pass, and is 79 for a lower one") {
-  options.token = FencingToken(7);
-  CHECK(run(fence_command) == 0);
-  CHECK(run(fence_command) == 0);
-  options.token = FencingToken(6);
-  CHECK(run(fence_command) == 79);
-  CHECK(said() == "dlock: token 7 was here before 6\n");
-}
-
-TEST_CASE_FIXTURE(World, "fence is 127 for a command that is not there and 126 for one that cannot be run") {
-  options.token = FencingToken(7);
-  char missing[] = "/no/such/command";
-  options.child = {missing, nullptr};
-  CHECK(run(fence_command) == 127);
-  char folder[] = "/";
-  options.child = {folder, nullptr};
-  CHECK(run(fence_command) == 126);
-  CHECK(backend.fences.empty());
-}
-
-TEST_CASE_FIXTURE(World, "fence does not run the command for a lower token") {
-  backend.fences[lock_name("k")] = FencingToken(9);
-  options.token = FencingToken(8);
-  char failing[] = "/bin/false";  // would take the place of this program
-  options.child = {failing, nullptr};
-  CHECK(run(fence_command) == 79);
-}
-
 TEST_CASE_FIXTURE(World, "fence gives the status of -E while another check of that resource is going on") {
   options.token = FencingToken(7);
   options.conflict_exit_code = 0;
   backend.fails = Error{ErrorCode::kBusy, "another check is going on"};
   CHECK(run(fence_command) == 0);
   CHECK(said() == "dlock: another check is going on\n");
-}
-
-TEST_CASE_FIXTURE(World, "renew and release work for the owner, in silence") {
-  const Owner owner = Owner::random();
-  backend.hold("k", 7).owner = owner.text();
-  options.owner = owner;
-  CHECK(run(renew_command) == 0);
-  CHECK(run(release_command) == 0);
-  CHECK(backend.locks.empty());
-  CHECK(out.empty());
-  CHECK(said().empty());
 }
 
 TEST_CASE_FIXTURE(World, "renew and release are 79 for anybody else; --if-held makes that 0 for release only") {
@@ -201,31 +127,6 @@ TEST_CASE_FIXTURE(World, "renew and release are 79 for anybody else; --if-held m
   CHECK(run(renew_command) == 79);
   backend.fails = kUnreachable;
   CHECK(run(release_command) == 69);
-}
-
-TEST_CASE_FIXTURE(World, "gc tells what it swept, or would sweep") {
-  CHECK(run(gc_command) == 0);
-  CHECK(out == "nothing to sweep in local:/var/lib/dlock\n");
-  out.clear();
-  backend.garbage = {{lock_name("k"), "holder record of pid 12, which is gone"}};
-  options.dry_run = true;
-  CHECK(run(gc_command) == 0);
-  CHECK(out == "would sweep k: holder record of pid 12, which is gone\n");
-  out.clear();
-  options.dry_run = false;
-  options.json = true;
-  CHECK(run(gc_command) == 0);
-  CHECK(json::parse(out)["dry_run"] == false);
-  CHECK(backend.garbage.empty());
-}
-
-TEST_CASE_FIXTURE(World, "ping says how long it took") {
-  CHECK(run(ping_command) == 0);
-  CHECK(out == "dlock: local:/var/lib/dlock answered in 0.02 ms\n");
-  out.clear();
-  options.json = true;
-  CHECK(run(ping_command) == 0);
-  CHECK(out == "{\"schema\":\"dlock.ping/2\",\"store\":\"local:/var/lib/dlock\",\"round_trip_ms\":0.021}\n");
 }
 
 TEST_CASE_FIXTURE(World, "doctor is 0 with warnings, and prints the remedy below what it found") {

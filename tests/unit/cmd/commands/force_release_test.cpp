@@ -52,15 +52,6 @@ struct Typist {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(World, "with --yes the holder is freed, and may still be running") {
-  options.yes = true;
-  CHECK(run() == 0);
-  CHECK_FALSE(held());
-  CHECK(out ==
-        "deploy/prod is free now; it was held by deploy@ci-4 (pid 8812) for 41 s\n"
-        "  the old holder may still be running: pid 8812 on ci-4\n");
-}
-
 TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed: 64, and the holder is shown") {
   CHECK(run() == 64);
   CHECK(held());
@@ -71,49 +62,12 @@ TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed:
         "  if this holder is the one to be freed: dlock force-release --yes --token 1042 deploy/prod\n");
 }
 
-TEST_CASE_FIXTURE(World, "on a terminal the key has to be typed") {
-  Typist typist("deploy/prod");
-  const Log screen(Log::Style{}, typist.terminal.get());
-  const Runtime here{clock, screen};
-  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 0);
-  CHECK_FALSE(held());
-  CHECK(typist.read_all().find("type the key to free it: ") != std::string::npos);
-}
-
-TEST_CASE_FIXTURE(World, "on a terminal anything else than the key frees nothing") {
-  const Typist typist("y");
-  const Log screen(Log::Style{}, typist.terminal.get());
-  const Runtime here{clock, screen};
-  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 64);
-  CHECK(held());
-}
-
-TEST_CASE_FIXTURE(World, "--token of another holder is 75 and frees nothing") {
-  options.yes = true;
-  options.token = FencingToken(1041);
-  CHECK(run() == 75);
-  CHECK(held());
-  CHECK(said().starts_with(
-      "dlock: deploy/prod is not held with token 1041 any more, but with 1042 by deploy@ci-4 (pid 8812)\n"));
-  options.token = FencingToken(1042);
-  CHECK(run() == 0);
-}
-
 TEST_CASE_FIXTURE(World, "the store is told who frees it, and why") {
   options.yes = true;
   options.reason = "hangs since 2.4";
   CHECK(run() == 0);
   CHECK(backend.freed_by.find('@') != std::string::npos);
   CHECK(backend.freed_by.ends_with(": hangs since 2.4"));
-}
-
-TEST_CASE_FIXTURE(World, "a holder that changed since it was shown is not freed: 75") {
-  options.yes = true;
-  Participant next;
-  next.token = FencingToken(1043);
-  backend.changes_hands_to = next;
-  CHECK(run() == 75);
-  CHECK(held());
 }
 
 TEST_CASE_FIXTURE(World, "a free lock is free already: 0, without asking") {

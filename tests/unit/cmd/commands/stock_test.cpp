@@ -57,26 +57,6 @@ StockState phone() {
 
 }  // namespace
 
-TEST_CASE("stock create wants a quantity, and one segment unless more are named") {
-  const Options options = parsed({"stock", "create", "phone", "--quantity", "1000"});
-  CHECK(options.stock->action == StockAction::kCreate);
-  CHECK(options.keys.front().text() == "phone");
-  CHECK(options.stock->quantity == 1000);
-  CHECK(options.stock->segments == 1);
-  CHECK(parsed({"stock", "create", "--segments=20", "phone", "--quantity", "0", "--if-not-exists"}).stock->segments ==
-        20);
-}
-
-TEST_CASE("stock take has a quantity of 1 and no id unless they are given") {
-  const Options options = parsed({"stock", "take", "phone"});
-  CHECK(options.stock->qty == 1);
-  CHECK_FALSE(options.stock->id);
-  const Options more = parsed({"stock", "--qty", "7", "take", "--id=order 1", "phone", "-n"});
-  CHECK(more.stock->qty == 7);
-  CHECK(more.stock->id->text() == "order 1");
-  CHECK(more.nonblock);
-}
-
 TEST_CASE("stock run: options may stand behind the name, what stands behind -- is the command's") {
   const std::vector<std::string> line{"stock",  "run",  "phone", "--qty", "2",     "--id", "order-77",
                                       "--mode", "lock", "--",    "cmd",   "--qty", "x",    "--"};
@@ -87,18 +67,6 @@ TEST_CASE("stock run: options may stand behind the name, what stands behind -- i
   CHECK(options.stock->claim->lock_segment);
   CHECK(child_of(line) == std::vector<std::string>{"cmd", "--qty", "x", "--"});
   CHECK(parsed({"stock", "run", "-c", "echo a", "phone"}).shell_command == "echo a");
-}
-
-TEST_CASE("stock run: a request without an id gets one that no other has") {
-  const auto one = parsed({"stock", "run", "phone", "--", "true"}).stock->claim->id;
-  const auto two = parsed({"stock", "run", "phone", "--", "true"}).stock->claim->id;
-  CHECK(one != two);
-}
-
-TEST_CASE("stock show needs no name, a refund of all no quantity") {
-  CHECK(parsed({"stock", "show"}).keys.empty());
-  CHECK_FALSE(parsed({"stock", "refund", "phone", "--id", "a"}).stock->qty_given);
-  CHECK(parsed({"stock", "refund", "phone", "--id", "a", "--qty", "2"}).stock->qty_given == 2);
 }
 
 TEST_CASE("stock: what cannot be understood is refused with what is missing or the nearest right word") {
@@ -152,12 +120,6 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
   }
 }
 
-TEST_CASE("stock: every action has its row, in the order of its number") {
-  CHECK(stock_action_rows().size() == 10);
-  std::set<StockAction> actions;
-  for (const StockActionRow& row : stock_action_rows()) CHECK(actions.insert(row.action).second);
-}
-
 TEST_CASE("stock: JSON tells all of it") {
   CHECK(stock_json(phone()) ==
         "{\"schema\":\"dlock.stock/1\",\"name\":\"phone\",\"total\":60,\"reserved\":3,\"open\":1,\"created\":100,"
@@ -193,7 +155,5 @@ TEST_CASE("stock show leaves out what was dropped since it was listed") {
   CHECK(stock_show(parsed({"stock", "show"}), stock, {clock, log}, out) == 0);
   CHECK(shown.starts_with("phone  4 there"));
 }
-
-TEST_CASE("stock: parts are printed one a line") { CHECK(stock_parts_text({{3, 2}, {0, 1}}) == "3 2\n0 1\n"); }
 
 }  // namespace stock_test

@@ -47,17 +47,6 @@ constexpr const char* kFile =
 
 }  // namespace
 
-TEST_CASE("config show prints each value with its origin, and no secret") {
-  const auto text = config(kFile, {"show", "-q"});
-  if (!text) FAIL(text.error().message);
-  for (const char* line : {"default-backend", "main ", "$DLOCK_WAIT", "5s", "default", "-q", "redis://u:***@h",
-                           "redis://:***@i local:", ":4\n", "kill-after", "5s"}) {
-    CAPTURE(line);
-    CHECK((*text).find(line) != std::string::npos);
-  }
-  CHECK((*text).find("s3cret") == std::string::npos);
-}
-
 TEST_CASE("values that do not fit together are said, and the others are shown and looked at all the same") {
   const char* text =
       "[defaults]\nttl = \"8s\"\nkill-after = \"5s\"\nreason = \"x\"\nat-least = 5\nmax-hold = 3\nreport = \"\"\n";
@@ -70,15 +59,6 @@ TEST_CASE("values that do not fit together are said, and the others are shown an
   CHECK(options->mistakes[0].message.find("leaves no room for 5s") != std::string::npos);
   CHECK(options_of(text, {"inspect"})->mistakes.empty());
   CHECK(!options_of(text, {"run", "k", "--", "true"}));
-}
-
-TEST_CASE("config show --json has a schema, the files, and the same settings") {
-  const auto text = config(kFile, {"show", "--json"});
-  REQUIRE(text);
-  CHECK((*text).starts_with("{\"schema\":\"dlock.config/1\",\"files\":[\""));
-  CHECK((*text).find("{\"name\":\"wait\",\"value\":\"3s\",\"origin\":\"$DLOCK_WAIT\"}") != std::string::npos);
-  CHECK((*text).find("s3cret") == std::string::npos);
-  CHECK((*text).ends_with("]}\n"));
 }
 
 TEST_CASE("config check looks at the backends that are not in use as well") {

@@ -76,20 +76,6 @@ TEST_CASE("a foreign session that has locked the row is found by waiting for it,
   }
 }
 
-TEST_CASE("force-release ends exactly the foreign sessions that were shown") {
-  World world;
-  world.tells(kMariaDb, {kFive, kSix});
-  const auto shown = world.seen();
-  REQUIRE(shown);
-  CHECK(shown->holders.size() == 2);
-  world.tells(kMariaDb, {kSix, kFive});
-  const auto freed = world.view().force_release(world.name, *shown, "");
-  REQUIRE(freed);
-  CHECK(freed->freed.size() == 2);
-  CHECK(world.server.heard("KILL 5") == 1);
-  CHECK(world.server.heard("KILL 6") == 1);
-}
-
 TEST_CASE("force-release ends nobody once the foreign holders are others") {
   World world;
   world.tells(kMariaDb, {kFive, kSix});
@@ -130,40 +116,6 @@ TEST_CASE("the right that is missing is named, for each kind of server") {
   CHECK(freed.error().next.find("GRANT PROCESS ON *.* TO u") != std::string::npos);
   CHECK((freed.error().next.find("GRANT SELECT ON performance_schema.* TO u") != std::string::npos) == mysql8);
   CHECK(world.server.heard("KILL") == 0);
-}
-
-TEST_CASE("whoever holds what no session has is not ended, and nobody else either") {
-  World world;
-  std::vector<Row> blockers;
-  std::string what = "does not tell which session";
-  SUBCASE("an XA transaction that is prepared") {
-    blockers = {{"0", std::nullopt, std::nullopt, "1000000000000000"}};
-    what = "prepared XA transaction";
-  }
-  SUBCASE("shared locks on MariaDB") { blockers = {{std::nullopt, std::nullopt, std::nullopt, std::nullopt}}; }
-  SUBCASE("one of two") { blockers = {kFive, {std::nullopt, std::nullopt, std::nullopt, std::nullopt}}; }
-  world.tells(kMariaDb, blockers);
-  const auto shown = world.seen();
-  REQUIRE(shown);
-  world.tells(kMariaDb, blockers);
-  const auto freed = world.view().force_release(world.name, *shown, "");
-  REQUIRE_FALSE(freed);
-  CHECK(freed.error().code == ErrorCode::kUnsupported);
-  CHECK(freed.error().message.find(what) != std::string::npos);
-  CHECK(world.server.heard("KILL 5") == 0);
-}
-
-TEST_CASE("a wait that the server does not show ends, and names nobody") {
-  World world;
-  world.is_locked();
-  world.server.next(kMariaDb, Answer{});
-  world.server.next("SELECT CONNECTION_ID()", Answer{{{"9"}}, 0});
-  world.server.next("FOR UPDATE", Fault::kSilent);
-  const auto state = world.seen();
-  REQUIRE(state);
-  REQUIRE(state->holders.size() == 1);
-  CHECK(state->holders.front().owner.empty());
-  CHECK(world.server.heard("KILL 9") == 1);
 }
 
 }  // namespace

@@ -53,55 +53,6 @@ TEST_CASE("a ping that is answered late counts from when it was sent, and a seco
   CHECK(world.server.heard("SELECT 0,(SELECT holders") == 1);
 }
 
-TEST_CASE("a connection that breaks is a lock that is lost, at once") {
-  for (const Strategy strategy : {Strategy::kSession, Strategy::kRow}) {
-    CAPTURE(strategy_name(strategy));
-    World world(strategy);
-    world.server.next(strategy == Strategy::kSession ? "GET_LOCK('k',0)" : "FOR UPDATE NOWAIT", kGot);
-    world.granted();
-    CHECK(std::holds_alternative<RenewalHeld>(world.lock().held(world.clock.now())));
-    world.server.down = true;
-    CHECK(std::holds_alternative<RenewalLost>(world.lock().held(world.clock.now())));
-    CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.at(5s))));
-    const auto released = world.lock().release(world.at(5s));
-    REQUIRE_FALSE(released);
-    CHECK(released.error().code == ErrorCode::kLost);
-  }
-}
-
-TEST_CASE("a server that has refused the record is asked whether it takes changes before its lock is taken again") {
-  World world(Strategy::kSession);
-  session(world);
-  world.server.next("INSERT IGNORE", 1792);
-  world.server.next("WHERE FALSE", 1792);
-  world.server.next("WHERE FALSE", Answer{});
-  world.server.next("GET_LOCK('k',0)", kGot);
-  world.granted();
-  CHECK(world.server.planned.empty());
-}
-
-TEST_CASE("of several servers the one that holds it becomes read-only: the next ping says that it is lost") {
-  World world(Strategy::kSession);
-  world.settings.servers.push_back(world.settings.servers[0]);
-  world.settings.servers[1].endpoint.host = "h2";
-  session(world).granted();
-  CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
-  world.server.next("SELECT @@global.read_only", Answer{{{"1"}}, 0});
-  const Renewal renewal = world.lock().renew(world.control, world.at(5s));
-  REQUIRE(std::holds_alternative<RenewalLost>(renewal));
-  CHECK(std::get<RenewalLost>(renewal).why.find("read-only") != std::string::npos);
-}
-
-TEST_CASE("a release that the server does not answer is not a loss: the lock was ours until then") {
-  World world(Strategy::kSession);
-  session(world).granted();
-  world.server.next("UPDATE dlock_lock", Fault::kSilent);
-  const auto released = world.lock().release(world.at(5s));
-  REQUIRE_FALSE(released);
-  CHECK(released.error().code == ErrorCode::kUnavailable);
-  CHECK(world.server.planned.empty());
-}
-
 TEST_CASE("a server without named locks says what to use instead") {
   World world(Strategy::kSession);
   world.server.next("GET_LOCK", 1235);
@@ -127,14 +78,6 @@ TEST_CASE("a row that is locked for a moment by who looks at it is not busy") {
   world.server.next("FOR UPDATE NOWAIT", 1205);
   world.server.next("FOR UPDATE NOWAIT", kGot);
   world.granted();
-}
-
-TEST_CASE("the token of a locked row is drawn outside its transaction") {
-  World world(Strategy::kRow);
-  world.server.next("FOR UPDATE NOWAIT", kGot);
-  world.granted();
-  CHECK(world.server.connected.size() == 2);
-  CHECK(world.server.has_row);
 }
 
 TEST_CASE("a row of the user's that cannot be locked alone is refused") {
@@ -172,14 +115,6 @@ TEST_CASE("a row of the user's that cannot be locked alone is refused") {
   CHECK(world.server.planned.empty());
 }
 
-TEST_CASE("a lock that lives with its connection cannot be left alone") {
-  World world(Strategy::kSession);
-  session(world).granted();
-  const auto left = world.lock().leave(10s, world.at(1s));
-  REQUIRE_FALSE(left);
-  CHECK(left.error().code == ErrorCode::kUnsupported);
-}
-
 TEST_CASE("a waiter in the server's queue is granted when its turn comes, and counts from after it") {
   World world(Strategy::kSession);
   world.server.next("GET_LOCK('k',0)", Answer{{{"0"}}, 0});
@@ -188,15 +123,6 @@ TEST_CASE("a waiter in the server's queue is granted when its turn comes, and co
   const Granted granted = world.granted();
   CHECK(granted.deadline == lease_deadline(world.at(100s), 30s));
   CHECK(world.server.heard("/* dlock waits session x'6b' ") == 1);
-}
-
-TEST_CASE("a waiter survives a broken connection") {
-  World world(Strategy::kSession);
-  world.server.next("GET_LOCK('k',0)", Answer{{{"0"}}, 0});
-  world.server.next("dlock waits", Fault::kNotDone);
-  world.server.next("GET_LOCK('k',0)", kGot);
-  world.granted();
-  CHECK(world.server.connected.size() == 2);
 }
 
 }  // namespace

@@ -20,44 +20,6 @@ TEST_CASE("a renewal counts from before it was asked") {
   CHECK(std::get<RenewalRenewed>(renewal).deadline == lease_deadline(world.at(10s), 30s));
 }
 
-TEST_CASE("a renewal rides out a broken connection, and takes the gate again") {
-  World world;
-  world.granted();
-  const std::size_t before = world.server.connected.size();
-  world.server.next("UPDATE", Fault::kDone);
-  CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
-  CHECK(world.server.connected.size() == before + 1);
-  CHECK(world.server.heard("GET_LOCK") == 2);
-}
-
-TEST_CASE("a renewal that nobody answers is unknown, at its time") {
-  World world;
-  world.granted();
-  world.server.down = true;
-  CHECK(std::holds_alternative<RenewalUnknown>(world.lock().renew(world.control, world.at(5s))));
-  CHECK(world.clock.now() <= world.at(5s));
-}
-
-TEST_CASE("a lock that was taken away is lost at the next renewal; one whose lease was over is not brought back") {
-  World world;
-  world.granted();
-  const std::string version = world.server.version;
-  std::string why;
-  SUBCASE("deleted") {
-    world.server.holders.clear();
-    world.server.version += "1";
-    why = "it expired, or was deleted";
-  }
-  SUBCASE("over") {
-    world.clock.advance(30s);
-    why = "its lease ended by the clock of ";
-  }
-  const Renewal answer = world.lock().renew(world.control, world.clock.now() + 5s);
-  REQUIRE(std::holds_alternative<RenewalLost>(answer));
-  CHECK(std::get<RenewalLost>(answer).why.find(why) != std::string::npos);
-  CHECK(world.seen().holders.empty());
-}
-
 TEST_CASE("the renewal of a lock that nobody shares is one statement; of one that is shared it is two") {
   World world;
   world.spec.mode = Mode::kShared;
@@ -122,41 +84,6 @@ TEST_CASE("of many inside one hold, who finds it just renewed by another does no
   const Renewal renewed = world.lock().renew(world.control, world.at(9s));
   CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(sent, 30s));
   CHECK(world.server.version != seen);
-}
-
-TEST_CASE("a release whose answer was lost is asked about; not there any more counts as released") {
-  for (const Fault fault : {Fault::kDone, Fault::kNotDone, Fault::kSilentDone}) {
-    CAPTURE(static_cast<int>(fault));
-    World world;
-    world.granted();
-    world.server.next("UPDATE", fault);
-    const TimePoint until = world.at(5s);
-    const auto released = world.lock().release(until);
-    if (fault == Fault::kSilentDone) CHECK_FALSE(released);  // the whole time went by without an answer
-    else CHECK(released);
-    CHECK(world.seen().holders.empty());
-  }
-}
-
-TEST_CASE("what is somebody else's by now is not released") {
-  World world;
-  world.granted();
-  world.clock.advance(31s);
-  const Owner other = world.somebody_holds(30s);
-  const auto released = world.lock().release(world.at(40s));
-  REQUIRE_FALSE(released);
-  CHECK(released.error().code == ErrorCode::kLost);
-  REQUIRE(world.seen().holders.size() == 1);
-  CHECK(world.seen().holders[0].owner == other.text());
-}
-
-TEST_CASE("a lease that is left without a process ends after its ttl") {
-  World world;
-  world.granted();
-  CHECK(world.lock().leave(5s, world.at(1s)));
-  CHECK(world.seen().holders.size() == 1);
-  world.clock.advance(5s);
-  CHECK(world.seen().holders.empty());
 }
 
 TEST_CASE(

@@ -53,38 +53,6 @@ TEST_CASE("who waits for hours stays in the same queue, as long as the server ha
   }
 }
 
-TEST_CASE("a lease without a holder's process is taken when it is over, within a fraction of a second") {
-  World world;
-  world.somebody_holds(10s, false);
-  world.granted();
-  CHECK(world.clock.now() >= world.at(10s));
-  CHECK(world.clock.now() < world.at(10s) + 50ms);
-}
-
-TEST_CASE("a wait that is over is told with who has it") {
-  World world;
-  world.somebody_holds(300s);
-  world.spec.wait.until = world.at(2s);
-  const auto answer = world.lock().acquire(world.control);
-  REQUIRE(answer);
-  const auto& refused = std::get<Refused>(*answer);
-  CHECK(refused.error.code == ErrorCode::kBusy);
-  REQUIRE(refused.state);
-  REQUIRE(refused.state->holders.size() == 1);
-  CHECK(refused.state->holders[0].since == WallTime(0s));  // on our clock
-  CHECK(refused.state->holders[0].until == WallTime(300s));
-  CHECK(world.clock.now() == world.at(2s));
-  CHECK(world.server.heard("KILL 7") == 1);  // out of the server's queue at once
-}
-
-TEST_CASE("a wait ends at its time also where others change the row again and again") {
-  World world;
-  world.spec.wait.until = world.at(1s);
-  for (int i = 0; i < 200; ++i) world.server.next("INSERT IGNORE", Answer{});
-  CHECK(world.refused().code == ErrorCode::kBusy);
-  CHECK(world.clock.now() <= world.at(1s) + 200ms);
-}
-
 TEST_CASE("a lease that came with the turn counts from the moment at which it was asked for") {
   World world;
   world.somebody_holds(300s);
@@ -109,19 +77,6 @@ TEST_CASE("a turn brings a larger token also when the server's clock has gone ba
   CHECK(world.seen().holders.empty());
 }
 
-TEST_CASE("a turn whose taking was not answered is found by its owner") {
-  World world;
-  world.somebody_holds(300s);
-  world.server.holders.clear();
-  world.server.gate_opens = world.at(60s);
-  world.server.next("holders=CONCAT", Answer{{{"0", "0", "7", "0", {}, {}, {}, {}, {}}}, 0});
-  world.server.next("holders=CONCAT", Fault::kDone);
-  const Granted granted = world.granted();
-  CHECK(granted.locks[0].token.text() == world.server.fence);
-  CHECK(world.server.heard("holders=CONCAT") == 3);
-  REQUIRE(world.seen().holders.size() == 1);
-}
-
 TEST_CASE("a turn that comes in the moment in which the wait ends leaves nothing behind") {
   World world;
   world.somebody_holds(300s);
@@ -137,17 +92,6 @@ TEST_CASE("a turn that comes in the moment in which the wait ends leaves nothing
   }
   CHECK(world.server.heard("holders=CONCAT") == 2);  // the look, and the turn
   CHECK(world.seen().holders.empty());
-}
-
-TEST_CASE("a withdraw ends the wait in the server's queue") {
-  World world;
-  world.somebody_holds(300s);
-  world.control.stop_at = world.at(0s);
-  world.control.stop_at = *world.control.stop_at + 1ms;
-  world.server.gate_opens.reset();
-  world.clock.next_happening = [&] { return std::optional(*world.control.stop_at); };
-  CHECK_FALSE(world.lock().acquire(world.control).has_value());
-  CHECK(world.server.heard("KILL 7") == 1);
 }
 
 }  // namespace

@@ -104,35 +104,6 @@ TEST_CASE("named segments: who queues has the seat behind the holder's, and leav
   CHECK(w.server.planned.empty());
 }
 
-TEST_CASE("named segments: a lock is lost with its connection, and release says nothing more") {
-  World w;
-  auto choice = w.lock_one("3", "1");
-  REQUIRE((choice && *choice && (*choice)->lock));
-  w.server.down = true;
-  CHECK(std::holds_alternative<RenewalLost>((*choice)->lock->held(w.clock.now())));
-  w.server.down = false;
-  REQUIRE(w.stock->extend(w.request, w.owner, 30s, w.limit()).error().code == ErrorCode::kLost);  // connects anew
-  CHECK(std::holds_alternative<RenewalLost>((*choice)->lock->renew(w.control, w.clock.now() + 1s)));
-  w.server.log.clear();
-  CHECK((*choice)->lock->release(w.clock.now() + 1s));
-  CHECK(w.server.log.empty());
-}
-
-TEST_CASE(
-    "named segments: one that a connection held that has ended stays lost when the next connection holds others") {
-  World w;
-  auto first = w.lock_one("3", "1");
-  REQUIRE((first && *first && (*first)->lock));
-  w.server.down = true;
-  CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
-  w.server.down = false;
-  w.server.next("GET_LOCK", Answer{{{"4", "1"}}, 0});
-  auto second = w.locks->lock_one(w.request, 23, 30s, w.limit());
-  REQUIRE((second && *second && (*second)->lock));
-  CHECK(std::holds_alternative<RenewalHeld>((*second)->lock->held(w.clock.now())));
-  CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
-}
-
 TEST_CASE("named segments: a server without named locks is asked once; then the locks for everybody serve") {
   World w;
   w.server.next("FROM dlock_stock s", kStockRow);
@@ -151,18 +122,6 @@ TEST_CASE("named segments: a node of Galera has none; the locks for everybody se
   REQUIRE(none);
   CHECK_FALSE(*none);
   CHECK(w.stock->segment_locks() == nullptr);
-}
-
-TEST_CASE("named segments: a cut connection holds nothing, and is an error") {
-  for (const Fault fault : {Fault::kDone, Fault::kNotDone, Fault::kSilent}) {
-    World w;
-    w.server.next("FROM dlock_stock s", kStockRow);
-    w.server.next("GET_LOCK", fault);
-    const auto cut = w.locks->lock_one(w.request, 0, 30s, w.limit());
-    REQUIRE_FALSE(cut);
-    CHECK(cut.error().code != ErrorCode::kMisconfigured);
-    CHECK(w.stock->segment_locks() != nullptr);
-  }
 }
 
 TEST_CASE("named segments: the wait for a lock and the reservation are one round trip, and so are release and sale") {
@@ -199,23 +158,6 @@ TEST_CASE("named segments: a lock that is not to be had or a segment that became
     REQUIRE(answer);
     CHECK_FALSE(answer->has_value());
   }
-}
-
-TEST_CASE("named segments: open() waits in the server's queue for as long as it may") {
-  World w;
-  REQUIRE(w.lock_one("4", "0"));
-  LockSpec spec{.name = *LockName::parse("stock:phone:4"), .owner = w.owner, .wait = {}, .reason = "", .ancestor = {}};
-  spec.wait.until = w.clock.now() + 1500ms;
-  w.server.next("GET_LOCK(CONCAT('dlock:',IF(@dlock_galera,NULL,MD5(DATABASE())),'.7.',4),1.500)", Answer{{{"0"}}, 0});
-  const auto busy = w.locks->open(4, spec)->acquire(w.control);
-  REQUIRE((busy && std::holds_alternative<Refused>(*busy)));
-  CHECK(std::get<Refused>(*busy).error.code == ErrorCode::kBusy);
-  spec.wait.once = true;
-  w.server.next("4),0.000)", Answer{{{"1"}}, 0});
-  const auto lock = w.locks->open(4, spec);
-  const auto got = lock->acquire(w.control);
-  REQUIRE((got && std::holds_alternative<Granted>(*got)));
-  CHECK(std::holds_alternative<RenewalHeld>(lock->held(w.clock.now())));
 }
 
 TEST_CASE("named segments: a lock that is granted to somebody who was stopped meanwhile is freed") {

@@ -59,12 +59,6 @@ bool says(const Error& error, std::string_view text) { return error.message.find
 
 }  // namespace
 
-TEST_CASE("an endpoint is written as it is in a URL") {
-  CHECK(Endpoint{"10.0.0.1", 6379, ""}.text() == "10.0.0.1:6379");
-  CHECK(Endpoint{"::1", 6379, ""}.text() == "[::1]:6379");
-  CHECK(Endpoint{"", 0, "/run/r.sock"}.text() == "/run/r.sock");
-}
-
 TEST_CASE("the greeting goes out in one write with the request, and its answers are kept back") {
   World world;
   world.settings.user = "u";
@@ -146,42 +140,6 @@ TEST_CASE("a server that ends the first connection without a word is asked wheth
   }
 }
 
-TEST_CASE("no request goes out before the database is the right one") {
-  World world;
-  world.settings.database = 3;
-  world.next({{"-ERR DB index is out of range\r\n"}});
-  const Error error = world.fails({{"SET", "a", "1"}});
-  CHECK(error.code == ErrorCode::kMisconfigured);
-  CHECK(says(error, "10.0.0.1:6379 refused database 3: ERR DB index is out of range"));
-  REQUIRE(world.server.written.size() == 1);
-  CHECK(world.server.written[0] == "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n");
-}
-
-TEST_CASE("a server that is too busy to change the database is asked again") {
-  World world;
-  world.settings.database = 3;
-  world.next({{"-BUSY running a script\r\n", 0s, 1}, {"+OK\r\n", 0s, 2}, {":1\r\n", 0s, 3}});
-  Connection one(world.settings, world.server.dial());
-  auto replies = world.run(one, {{"INCR", "a"}});
-  REQUIRE(replies);
-  CHECK(replies->at(0).integer == 1);
-  CHECK(world.server.written.size() == 3);
-  CHECK(world.clock.since_start() >= 50ms);
-}
-
-TEST_CASE("a refused password is denied, and the secret is not told") {
-  for (const char* refusal :
-       {"-WRONGPASS invalid\r\n", "-NOPERM no\r\n", "-ERR AUTH <password> called without any\r\n"}) {
-    World world;
-    world.settings.password = "very-secret";
-    world.next({{std::string(refusal) + "+PONG\r\n"}});
-    const Error error = world.fails();
-    CHECK(error.code == ErrorCode::kDenied);
-    CHECK(says(error, "10.0.0.1:6379"));
-    CHECK_FALSE(says(error, "very-secret"));
-  }
-}
-
 TEST_CASE("a refused password is told when what went with it is answered: a server without passwords has done it") {
   World world;
   world.settings.password = "p";
@@ -241,29 +199,6 @@ TEST_CASE("a refused password with a database: the request that waits for the da
   CHECK(world.clock.since_start() == 0s);
 }
 
-TEST_CASE("a password that is missing is denied, whatever was asked") {
-  World world;
-  world.settings.client_name = "dlock";
-  world.next({{"-NOAUTH Authentication required.\r\n"}});
-  const Error error = world.fails();
-  CHECK(error.code == ErrorCode::kDenied);
-  CHECK(says(error, "wants a password"));
-}
-
-TEST_CASE("a name that is refused is no error") {
-  World world;
-  world.settings.client_name = "dlock";
-  world.next({{"-NOPERM no CLIENT for you\r\n+PONG\r\n"}});
-  Connection one(world.settings, world.server.dial());
-  CHECK(world.run(one, {{"PING"}}));
-}
-
-TEST_CASE("a refused connection names the server and the reason") {
-  World world;
-  CHECK(world.fails().message == "cannot reach 10.0.0.1:6379: connection refused");
-  CHECK(world.fails().code == ErrorCode::kUnavailable);
-}
-
 TEST_CASE("a connection that does not come about ends at its limit") {
   World world;
   world.next({}).ready = std::nullopt;
@@ -304,31 +239,6 @@ TEST_CASE("a reply that drips in is one reply, until the time is over") {
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(says(error, "did not answer in time"));
   CHECK(slow.clock.since_start() == 5s);
-}
-
-TEST_CASE("a server that dies in the middle of a reply leaves the outcome unknown") {
-  World world;
-  world.next({{"+OK\r\n$5\r\nhel"}}).ends = true;
-  const Error error = world.fails({{"SET", "a", "1"}, {"GET", "a"}});
-  CHECK(error.code == ErrorCode::kUnavailable);
-  CHECK(says(error, "lost the connection to 10.0.0.1:6379: the server closed the connection"));
-  CHECK(error.next.find("client-output-buffer-limit") != std::string::npos);
-}
-
-TEST_CASE("a server that answers and dies has answered") {
-  World world;
-  world.next({{"+OK\r\n"}}).ends = true;
-  world.next({{"+PONG\r\n"}});
-  Connection one(world.settings, world.server.dial());
-  auto replies = world.run(one, {{"SET", "a", "1"}});
-  REQUIRE(replies);
-  CHECK(replies->at(0).text == "OK");
-  SUBCASE("and the next request finds another connection") {
-    auto again = world.run(one, {{"PING"}});
-    REQUIRE(again);
-    CHECK(again->at(0).text == "PONG");
-    CHECK(world.server.dialled == 2);
-  }
 }
 
 TEST_CASE("a lost subscription is not opened again behind its owner's back") {

@@ -9,22 +9,6 @@
 
 namespace dlock::zookeeper::lock_test {
 
-TEST_CASE("A holder whose session has expired has lost the lock, whether it asks or is told") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.ensemble.expire(*world.ensemble.sessions.back());
-  SUBCASE("by a renewal") {
-    CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  }
-  SUBCASE("by the session") { CHECK(std::holds_alternative<RenewalLost>(lock->held(world.clock.now()))); }
-  SUBCASE("by a release") {
-    const auto released = lock->release(world.clock.now() + 1s);
-    REQUIRE_FALSE(released);
-    CHECK(released.error().code == ErrorCode::kLost);
-  }
-}
-
 TEST_CASE("A session that wants to be looked at keeps its time while its lock is waited for, and while it is held") {
   World world;
   const auto first = world.lock(spec_of());
@@ -140,50 +124,6 @@ TEST_CASE("A server that does not answer a renewal in time is left for another o
   session.silent = false;
   CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(world.supervisor, world.clock.now() + 5s)));
   CHECK(session.reconnected == 1);
-}
-
-TEST_CASE("A semaphore's holder who may not delete its place at the gate asks for that once") {
-  World w;
-  const auto lock = w.lock(spec_of(Mode::kPermits), "semaphore");
-  int removals = 0;
-  w.ensemble.before_each = [&](auto& /*session*/, const Request& request) {
-    if (request.kind != Request::Kind::kChange) return;
-    w.ensemble.closed = "/app/k/locks";
-    ++removals;
-  };
-  REQUIRE(granted(lock->acquire(w.supervisor)));
-  for (int i = 0; i < 5; ++i) CHECK(std::holds_alternative<RenewalHeld>(lock->held(w.clock.now())));
-  CHECK(removals == 1);
-  CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(w.supervisor, w.clock.now() + 1s)));
-}
-
-TEST_CASE("A node that has our name and is somebody else's is a lock that is lost") {
-  World world;
-  const auto lock = world.lock(spec_of(), "simple");
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.ensemble.remove("/app/k");
-  const auto next = world.lock(spec_of(), "simple");
-  REQUIRE(granted(next->acquire(world.supervisor)));
-  CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  const auto released = lock->release(world.clock.now() + 1s);
-  REQUIRE_FALSE(released);
-  CHECK(released.error().code == ErrorCode::kLost);
-  CHECK(world.ensemble.nodes.contains("/app/k"));
-}
-
-TEST_CASE("Who gives a lock back to servers that are gone asks again after a pause, until its time is over") {
-  for (const char* recipe : kRecipes) {
-    CAPTURE(recipe);
-    World world;
-    const auto lock = world.lock(spec_of(), recipe);
-    REQUIRE(granted(lock->acquire(world.supervisor)));
-    world.ensemble.stop();
-    const TimePoint until = world.clock.now() + 10s;
-    const auto released = lock->release(until);
-    REQUIRE_FALSE(released);
-    CHECK(released.error().code == ErrorCode::kUnavailable);
-    CHECK(world.clock.now() + 20ms >= until);
-  }
 }
 
 TEST_CASE("A holder is told when one of its nodes is deleted, and by the next renewal if a watch was lost") {

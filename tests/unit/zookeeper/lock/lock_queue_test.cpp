@@ -8,10 +8,6 @@
 namespace dlock::zookeeper::lock_test {
 namespace {
 
-bool removes(const Request& request) {
-  return request.kind == Request::Kind::kChange && request.changes.front().kind == Change::Kind::kDelete;
-}
-
 std::size_t nodes_of_sessions(const World& world) {
   std::size_t count = 0;
   for (const auto& [path, node] : world.ensemble.nodes) count += node.stat.ephemeral_owner != 0 ? 1 : 0;
@@ -91,50 +87,6 @@ TEST_CASE("A waiter whose place is deleted in part removes the rest, and is serv
       CHECK(world.clock.since_start() < 41s);
       CHECK(world.ensemble.children("/app/k").size() == 3);
     }
-  }
-}
-
-TEST_CASE("A place in the queue that may not be removed goes with its session") {
-  for (const char* recipe : {"bridge", "mutex", "rw", "kazoo-lock"}) {
-    CAPTURE(recipe);
-    World world;
-    const auto holder = world.lock(spec_of(), recipe);
-    REQUIRE(granted(holder->acquire(world.supervisor)));
-    const auto before = nodes_of_sessions(world);
-    world.ensemble.before_each = [&](auto&, const Request& request) {
-      world.ensemble.closed = removes(request) ? "/app/k" : "";
-    };
-    LockSpec spec = spec_of();
-    spec.wait.tries = 3;
-    spec.wait.retry_interval = 10s;
-    std::size_t in_pause = 0;
-    world.at(9s, [&] {
-      in_pause = nodes_of_sessions(world);
-      world.ensemble.before_each = nullptr;
-      world.ensemble.closed.clear();
-      CHECK(holder->release(world.clock.now() + 1s));
-    });
-    const auto waiter = world.lock(spec, recipe);
-    REQUIRE(granted(waiter->acquire(world.supervisor)));
-    CHECK(in_pause == before);
-    CHECK(waiter->release(world.clock.now() + 1s));
-    CHECK(nodes_of_sessions(world) == 0);
-  }
-}
-
-TEST_CASE("A slot stays taken when somebody writes into one of its holder's nodes") {
-  for (const std::size_t which : {0U, 1U}) {
-    CAPTURE(which);
-    World world;
-    const auto holder = world.lock(spec_of(Mode::kPermits));
-    REQUIRE(granted(holder->acquire(world.supervisor)));
-    const auto names = world.ensemble.children("/app/k");
-    REQUIRE(names.size() == 2);
-    world.ensemble.write("/app/k/" + names[which], "__REVOKE__");
-    const auto lock = world.lock(spec_of(Mode::kPermits));
-    const auto answer = lock->acquire(world.supervisor);
-    REQUIRE(granted(answer));
-    CHECK(granted(answer)->locks[0].slot == "1");
   }
 }
 

@@ -94,54 +94,6 @@ TEST_CASE("Whatever another holder of a permit does between two of our requests,
   }
 }
 
-TEST_CASE("Whatever reply is lost, a permit has one slot, which nobody else has, and its release leaves nothing") {
-  for (const bool is_done : {false, true}) {
-    for (int n = 1;; ++n) {
-      CAPTURE(is_done);
-      CAPTURE(n);
-      World world;
-      const auto other = world.lock(spec_of(Mode::kPermits));
-      REQUIRE(granted(other->acquire(world.supervisor)));
-      world.ensemble.requests = 0;
-      world.ensemble.lose_reply_of = n;
-      world.ensemble.lost_is_done = is_done;
-      const auto lock = world.lock(spec_of(Mode::kPermits));
-      const auto answer = lock->acquire(world.supervisor);
-      REQUIRE(granted(answer));
-      CHECK(granted(answer)->locks[0].slot == "1");
-      CHECK(lock->release(world.clock.now() + 1s));
-      CHECK(other->release(world.clock.now() + 1s));
-      for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
-      if (world.ensemble.requests < n) break;
-    }
-  }
-}
-
-TEST_CASE("A slot costs four requests and one for each other holder; a holder of an earlier dlock has none") {
-  World world;
-  const auto other = world.lock(spec_of(Mode::kPermits));
-  REQUIRE(granted(other->acquire(world.supervisor)));
-  for (const std::string& name : world.ensemble.children("/app/k")) {
-    auto record = decode_record(world.ensemble.nodes.at("/app/k/" + name).data);
-    REQUIRE(record);
-    CHECK(record->slot == "0");
-    record->slot.clear();
-    world.ensemble.write("/app/k/" + name, encode(*record));
-  }
-  const std::string directory = world.ensemble.nodes.at("/app/k").data;
-  world.ensemble.requests = 0;
-  const auto lock = world.lock(spec_of(Mode::kPermits));
-  const auto answer = lock->acquire(world.supervisor);
-  REQUIRE(granted(answer));
-  CHECK(granted(answer)->locks[0].slot == "0");
-  CHECK(world.ensemble.requests == 3 + 5);
-  CHECK(world.ensemble.nodes.at("/app/k").data == directory);
-  world.ensemble.requests = 0;
-  CHECK(lock->release(world.clock.now() + 1s));
-  CHECK(world.ensemble.requests == 1);
-  CHECK(other->release(world.clock.now() + 1s));
-}
-
 TEST_CASE("Whatever reply is lost, who waits is granted after the holder's release, and not before") {
   for (const char* recipe : kRecipes) {
     for (const bool is_done : {false, true}) {
@@ -235,25 +187,6 @@ TEST_CASE("A waiter whose servers were restored from a copy has the place that t
   }
 }
 
-TEST_CASE("A waiter keeps its place through an outage that is longer than its session, if the servers know it then") {
-  World world;
-  const auto holder = world.lock(spec_of());
-  REQUIRE(granted(holder->acquire(world.supervisor)));
-  std::map<std::string, FakeEnsemble::Node> before;
-  world.at(1s, [&] {
-    before = world.ensemble.nodes;
-    world.ensemble.stop();
-    world.at(300s, [&] {
-      world.ensemble.start();
-      world.at(310s, [&] { CHECK(holder->release(world.clock.now() + 1s)); });
-    });
-  });
-  const auto waiter = world.lock(spec_of());
-  REQUIRE(granted(waiter->acquire(world.supervisor)));
-  CHECK(world.clock.since_start() == 310020ms);  // the holder's first try finds its connection gone, and rests
-  for (const std::string& name : world.ensemble.children("/app/k")) CHECK(before.contains("/app/k/" + name));
-}
-
 TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
   World world;
   const auto lock = world.lock(spec_of());
@@ -262,42 +195,6 @@ TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited f
   const auto answer = simple->acquire(world.supervisor);
   REQUIRE(refused(answer));
   CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
-}
-
-TEST_CASE("A wait that is given up, or whose time is over, leaves nothing behind") {
-  for (const char* recipe : kRecipes) {
-    CAPTURE(recipe);
-    World world;
-    const auto holder = world.lock(spec_of(), recipe);
-    REQUIRE(granted(holder->acquire(world.supervisor)));
-    const auto before = world.ensemble.nodes.size();
-    LockSpec spec = spec_of();
-    SUBCASE("withdrawn") {
-      world.at(1s, [&] { world.supervisor.stops = true; });
-      const auto waiter = world.lock(spec, recipe);
-      CHECK_FALSE(waiter->acquire(world.supervisor));
-      CHECK(world.clock.since_start() == 1s);
-      CHECK(world.ensemble.nodes.size() == before);
-    }
-    SUBCASE("its time is over") {
-      spec.wait.until = world.clock.now() + 3s;
-      const auto waiter = world.lock(spec, recipe);
-      const auto answer = waiter->acquire(world.supervisor);
-      REQUIRE(refused(answer));
-      CHECK(refused(answer)->error.code == ErrorCode::kBusy);
-      REQUIRE(refused(answer)->state);
-      CHECK(refused(answer)->state->holders.size() == 1);
-      CHECK(world.clock.since_start() == 3s);
-      CHECK(world.ensemble.nodes.size() == before);
-    }
-    SUBCASE("one attempt") {
-      spec.wait.once = true;
-      const auto waiter = world.lock(spec, recipe);
-      REQUIRE(refused(waiter->acquire(world.supervisor)));
-      CHECK(world.clock.since_start() == 0s);
-      CHECK(world.ensemble.nodes.size() == before);
-    }
-  }
 }
 
 TEST_CASE("A directory that is at the end of its numbers grants nothing") {
@@ -344,24 +241,6 @@ TEST_CASE("A directory whose own directory goes while it is made is made again, 
   const auto answer = world.lock(once)->acquire(world.supervisor);
   REQUIRE(refused(answer));
   CHECK(refused(answer)->error.code == ErrorCode::kUnavailable);
-}
-
-TEST_CASE("Whoever only waits takes nothing, and goes when nobody is there any more") {
-  World world;
-  const std::string foreign = [&] {
-    const auto made = world.lock(spec_of());
-    REQUIRE(granted(made->acquire(world.supervisor)));
-    return world.ensemble.foreign("/app/k/_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-");
-  }();
-  LockSpec spec = spec_of();
-  spec.take = false;
-  world.at(4s, [&] { world.ensemble.remove(foreign); });
-  const auto waiter = world.lock(spec);
-  const auto answer = waiter->acquire(world.supervisor);
-  REQUIRE(granted(answer));
-  CHECK(granted(answer)->locks.empty());
-  CHECK(world.clock.since_start() == 4s);
-  CHECK(world.ensemble.children("/app/k").empty());
 }
 
 }  // namespace dlock::zookeeper::lock_test

@@ -82,24 +82,6 @@ TEST_CASE("A waiter asks as much behind a thousand others as behind twenty") {
   }
 }
 
-TEST_CASE("Of a long queue a waiter tells who holds, its own place and how many wait") {
-  World world;
-  crowd(world.ensemble, stages_of(Recipe::kBridge, "/app/k", Mode::kExclusive, 0)->front(), 1200);
-  LockSpec spec = spec_of();
-  spec.wait.until = world.clock.now() + 2s;
-  const auto lock = world.lock(spec);
-  world.supervisor.asks_who = true;
-  const auto answer = lock->acquire(world.supervisor);
-  REQUIRE(refused(answer));
-  const auto& who = std::get<Waiting>(world.supervisor.told.front()).state;
-  CHECK(who.holders.size() == 1);
-  CHECK(who.waiters.size() + who.more_waiters == 1200);
-  CHECK(who.place == 1200);
-  const auto& busy = refused(answer)->state;
-  REQUIRE(busy);
-  CHECK(busy->waiters.size() + busy->more_waiters == 1199);  // without us
-}
-
 TEST_CASE("A view reads the holders and a thousand waiters, and counts the others") {
   World world;
   const Stage stage = stages_of(Recipe::kBridge, "/app/k", Mode::kExclusive, 0)->front();

@@ -289,35 +289,6 @@ TEST_CASE("Short is not said of what moves to where somebody has looked already"
   CHECK(std::holds_alternative<StockTaken>(*answer));
 }
 
-TEST_CASE("A reservation ends by the leader's clock, however wrong those of the clients are") {
-  World w;
-  w.create(9, 3);
-  const auto stock = w.client();
-  REQUIRE(stock->reserve(order("a", 5), kOwner, 60s, 0, w.limit()));
-  w.clock.advance(59s);
-  CHECK(w.state().reserved() == 5);
-  CHECK(stock->extend(order("a", 5), kOwner, 60s, w.limit()));
-  w.clock.advance(59s);
-  CHECK(w.state().reserved() == 5);
-  w.clock.advance(2s);
-  SUBCASE("and comes back to whoever looks") {
-    CHECK(w.quantities() == Quantities{3, 3, 3});
-    CHECK(w.state().open == 0);
-  }
-  SUBCASE("to whoever needs it") {
-    CHECK(std::holds_alternative<StockTaken>(*w.client()->take(order("b", 9), 0, w.limit())));
-  }
-  SUBCASE("to whoever comes with its id") {
-    CHECK(std::holds_alternative<StockTaken>(*w.client()->take(order("a", 5), 0, w.limit())));
-    CHECK(w.state().taken == 5);
-  }
-  SUBCASE("also if its owner wants to sell it") {
-    CHECK(code_of(stock->confirm(order("a", 5), kOwner, w.limit())) == ErrorCode::kLost);
-    CHECK(code_of(stock->extend(order("a", 5), kOwner, 60s, w.limit())) == ErrorCode::kLost);
-  }
-  CHECK(w.state().reserved() == 0);
-}
-
 TEST_CASE("Data that make no sense are named, and left as they are") {
   struct Row {
     const char* what;
