@@ -7,6 +7,7 @@
 #include "backends/local/files/process.h"
 #include "backends/local/view.h"
 #include "lib/base/process.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::local {
 namespace {
@@ -17,25 +18,6 @@ std::int64_t boot_ns(TimePoint point) { return point.time_since_epoch().count();
 
 std::string population(std::uint32_t permits) {
   return permits == 0 ? "shared" : std::to_string(permits) + (permits == 1 ? " permit" : " permits");
-}
-
-/// May an inner acquisition simply join this outer hold? nullopt: yes.
-std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) {
-  const std::string& key = inner.name.text();
-  if (outer.lock_mode() == Mode::kExclusive) return std::nullopt;  // who is alone may do what anybody may
-  if (inner.mode == Mode::kExclusive) {
-    return Error{ErrorCode::kUnsupported,
-                 "taking " + key + " exclusively inside a " + mode_name(outer.lock_mode()) +
-                     " hold of the same key would deadlock",
-                 "take it exclusively from the start, or use two keys"};
-  }
-  const std::uint32_t wanted = inner.mode == Mode::kPermits ? static_cast<std::uint32_t>(inner.permits) : 0;
-  if (outer.permits != wanted) {
-    return Error{ErrorCode::kConflict,
-                 key + " is held with " + population(outer.permits) + " and wanted with " + population(wanted),
-                 "callers of one key must agree"};
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -287,7 +269,7 @@ Result<bool> QueueEntry::join(const Header& header) {
     const auto living = find_a_write_lock(file_->fd(), ticket_bytes(side, outer));
     if (!living) return living.error();
     if (!(record.flags & Record::kGranted) || !*living) return false;
-    if (auto why = why_not_joined(record, *spec_)) return *why;
+    if (auto why = why_not_entered(record.lock_mode(), static_cast<int>(record.permits), *spec_)) return *why;
     for (int entry = 1; entry < kMaxEntries; ++entry) {
       if (try_write_lock(file_->fd(), entry_byte(side, outer, entry)) != 0) continue;
       side_ = side;

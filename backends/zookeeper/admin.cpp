@@ -6,7 +6,6 @@
 
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/fence.h"
-#include "backends/zookeeper/lock/entries.h"
 #include "backends/zookeeper/lock/one_node.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
@@ -85,11 +84,7 @@ Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, Ti
   if (!directory) return directory.error();
   const auto calls = session(until);
   if (!calls) return calls.error();
-  auto present = read_present(**calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
-  if (!present) return present;
-  const auto counted = count_entries(**calls, entries_directory(ensemble_.root(), name), *present, until, nullptr);
-  if (!counted) return counted.error();
-  return present;
+  return read_present(**calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
 }
 
 Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {

@@ -197,7 +197,7 @@ int free_one(const LockName& key, const Options& options, LockAdmin& backend, co
 
 /// All that are held, each shown and confirmed. What was not freed does not keep the others from being.
 int free_matching(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
-  const auto live = look_at_locks(options, backend);
+  const auto live = look_at_locks(options, backend, runtime.clock);
   if (!live) return fail(runtime.log, live.error());
   int status = !live->unreadable.empty() ? fail(runtime.log, unreadable_error(*live, backend)) : 0;
   bool any = false;

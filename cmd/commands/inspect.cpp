@@ -77,7 +77,7 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
     return watch_locks(options, backend, runtime, out, isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1);
   }
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
-  const auto live = look_at_locks(options, backend);
+  const auto live = look_at_locks(options, backend, runtime.clock);
   if (!live) return fail(runtime.log, live.error());
   const WallTime now = runtime.clock.wall();
   const int printed =

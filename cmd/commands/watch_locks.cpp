@@ -89,7 +89,7 @@ class Watch {
  private:
   void look() {
     look_now_ = false;
-    auto live = look_at_locks(options_, backend_);
+    auto live = look_at_locks(options_, backend_, runtime_.clock);
     if (!live) return view_.see_nothing(printable(live.error().message));
     std::string trouble = !live->unreadable.empty() ? printable(unreadable_error(*live, backend_).message) : "";
     view_.see(std::move(live->locks), std::move(trouble));

@@ -8,7 +8,10 @@
 
 #include "cmd/options/operands.h"
 #include "lib/base/human_text.h"
+#include "lib/base/process.h"
 #include "lib/config/suggest.h"
+#include "lib/keeper/hold_socket.h"
+#include "lib/lock/owner.h"
 
 namespace dlock {
 namespace {
@@ -54,9 +57,9 @@ std::string unknown_name_text(const LockState& state, LockAdmin& backend) {
 
 }  // namespace
 
-Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
-  const auto& keys = options.keys;
-  if (keys.empty()) return look_everywhere(backend);
+namespace {
+
+Result<LiveLocks> look_at_keys(const std::vector<LockName>& keys, LockAdmin& backend) {
   LiveLocks wanted;
   if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
     auto live = backend.inspect_all();
@@ -76,6 +79,24 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
   }
   put_in_order(wanted.locks);
   return wanted;
+}
+
+/// A store on a server knows of one hold; how often it was entered its keeper knows, which is to be reached here alone.
+void count_entries(LockState& state, Clock& clock) {
+  for (Participant& holder : state.holders) {
+    if (holder.pid <= 0 || holder.host != this_process().host) continue;
+    const auto owner = Owner::parse(holder.owner);
+    if (const auto count = owner ? ask_for_count(*owner, clock) : std::nullopt) holder.count = *count;
+  }
+}
+
+}  // namespace
+
+Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock) {
+  auto live = options.keys.empty() ? look_everywhere(backend) : look_at_keys(options.keys, backend);
+  if (!live) return live;
+  for (LockState& state : live->locks) count_entries(state, clock);
+  return live;
 }
 
 std::string why_free_text(const LockState& state, LockAdmin& backend) {

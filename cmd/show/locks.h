@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "cmd/options/options.h"
+#include "lib/base/clock.h"
 #include "lib/lock/lock_admin.h"
 
 namespace dlock {
 
 /// The locks that the command line asks for: its KEYS, where a pattern means the live locks that it matches; without
-/// any KEY, all live ones, then those of stores beside this one. In canonical order within a store, each once.
-Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend);
+/// any KEY, all live ones, then those of stores beside this one. In canonical order within a store, each once. With how
+/// often those of this machine were entered.
+Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock);
 
 /// A remark on a lock that is free, if the user may have meant another one: the store has no trace of this key, a lock
 /// with a similar name is live, or one of the same name is held in a store beside this one. Empty if there is nothing

@@ -94,7 +94,7 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
   Seen seen;
   bool warned = false;
   const auto news = [&]() -> Result<std::string> {
-    const auto live = look_at_locks(options, backend);
+    const auto live = look_at_locks(options, backend, runtime.clock);
     if (!live) return live.error();
     if (!live->unreadable.empty() && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
     warned = !live->unreadable.empty();

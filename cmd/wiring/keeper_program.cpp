@@ -5,6 +5,7 @@
 
 #include "backends/registry.h"
 #include "lib/keeper/keeper_loop.h"
+#include "lib/keeper/lease_around.h"
 #include "lib/stock/stock_hold.h"
 
 namespace dlock {
@@ -26,7 +27,11 @@ Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, cons
 Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
   for (const RegisteredBackend& row : registered_backends()) {
     if (request.url.family != row.family) continue;
-    return request.spec.stock ? open_part(row, request, runtime) : row.drive(request.url, request.spec, runtime);
+    if (request.spec.stock) return open_part(row, request, runtime);
+    const auto drive = [&](const LockSpec& spec) { return row.drive(request.url, spec, runtime); };
+    if (!request.spec.ancestor || !request.spec.take) return drive(request.spec);
+    auto admin = row.admin(request.url, runtime);
+    return admin ? open_around(std::move(*admin), request.spec, drive, runtime) : admin.error();
   }
   return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
 }

@@ -17,6 +17,7 @@
 #include "lib/base/memory_limit.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
+#include "lib/keeper/hold_socket.h"
 #include "lib/keeper/packets.h"
 #include "lib/lock/patience.h"
 
@@ -154,14 +155,28 @@ void KeeperSession::acquire(TimePoint now) {
                             std::nullopt});
     return;
   }
-  if (const auto started = start_program(); !started) {
-    pending_ = over(Refused{started.error(), std::nullopt});
-    return;
-  }
   asked_at_ = now;
   answer_by_ = answer_due(spec_.wait, now);
   if (answer_by_) *answer_by_ += kWaitGrace;
-  send(wanted);
+  if (!enter()) start(wanted);
+}
+
+/// False: there is no keeper around us.
+bool KeeperSession::enter() {
+  if (!spec_.ancestor || !spec_.take || spec_.stock) return false;
+  HoldConnection hold = connect_to_hold(spec_.ancestor->owner);
+  if (!hold.socket.valid()) return false;
+  socket_ = std::move(hold.socket);
+  outer_keeper_ = hold.keeper;
+  BackendUrl url = url_;
+  url.password.clear();
+  send(acquire_message(url, spec_, style_));
+  return true;
+}
+
+void KeeperSession::start(const Message& wanted) {
+  if (const auto started = start_program(); !started) pending_ = over(Refused{started.error(), std::nullopt});
+  else send(wanted);
 }
 
 /// Whoever stopped it did not mean that the lock stays behind. While it has not been reaped the pid is nobody else's.
@@ -233,6 +248,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
     return give_up(SessionGone{"the keeper " + program_ + " said more than " + std::to_string(kLargestMessage) +
                                " bytes at once"});
   }
+  if (size <= 0 && outer_keeper_ != 0 && !heard_) return turned_away();
   if (size <= 0) return give_up(gone());
   heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
@@ -256,6 +272,14 @@ std::optional<SessionEvent> KeeperSession::receive() {
                        std::holds_alternative<Unrenewed>(*event) || is_of_wait(*event) ||
                        (awaiting_ == Awaiting::kDetached && std::holds_alternative<Released>(*event));
   return goes_on ? std::move(*event) : over(std::move(*event));
+}
+
+/// The hold around us has ended while we came. It is anybody's now.
+std::optional<SessionEvent> KeeperSession::turned_away() {
+  outer_keeper_ = 0;
+  spec_.ancestor.reset();
+  start(acquire_message(url_, spec_, style_));
+  return std::exchange(pending_, std::nullopt);
 }
 
 /// After "more" a later renewal is on its way, and nothing that has been read says how long the lease lasts.
@@ -285,6 +309,7 @@ SessionEvent KeeperSession::give_up(SessionEvent last) {
 
 /// A command that runs must not be ended late because of a keeper that closes its socket and lives on.
 SessionEvent KeeperSession::gone() {
+  if (outer_keeper_ != 0) return SessionGone{"the keeper of the hold around this run has ended"};
   wait_for_end(granted_ ? kAnswerTime : kGiveUpGrace);
   const auto end = how_it_ended(pid_);
   const std::string keeper = "the keeper " + program_;
@@ -312,11 +337,11 @@ SessionEvent KeeperSession::answer_for_silent_keeper() {
 
 /// "the keeper (pid 4711) of redis://h did not answer in time: it is stopped, 7.1 s after it was asked for k".
 std::string KeeperSession::what_it_does() const {
-  const auto process = look_up_process(pid_);
+  const auto process = look_up_process(keeper_pid());
   const char state = process ? process->state : '?';
   std::string what = state == 'T' || state == 't' ? "is stopped" : state == 'R' ? "computes" : "waits";
   if (state == 'D') what = "waits for a disk";
-  std::string text = "the keeper (pid " + std::to_string(pid_) + ") of " + url_.redacted() +
+  std::string text = "the keeper (pid " + std::to_string(keeper_pid()) + ") of " + url_.redacted() +
                      " did not answer in time: it " + what + ", " + human_duration(clock_.now() - asked_at_) +
                      " after it was asked for " + spec_.name.text();
   if (!granted_ && !trouble_.empty()) text += "; it said last: " + trouble_;

@@ -26,6 +26,8 @@ inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 /// The keeper sees the end of this process as end of file. One that is given up (it is silent, talks nonsense, closed
 /// its socket, or is dropped before it has answered) is killed and reaped by the destructor, unless it ends within
 /// kGiveUpGrace.
+/// A run inside a hold (LockSpec::ancestor) starts no program: it speaks with the keeper of that hold in the same
+/// words, and asks no server. Where that keeper is not to be reached, its own one looks for the hold in the store.
 class KeeperSession final : public LockSession {
  public:
   /// `style`: how, and how much, the keeper says on stderr.
@@ -41,7 +43,7 @@ class KeeperSession final : public LockSession {
   void add_interest(std::vector<pollfd>& fds) const override;
   std::optional<TimePoint> wake_at() const override { return answer_by_; }
   std::optional<SessionEvent> next_event(TimePoint now) override;
-  pid_t keeper_pid() const override { return pid_; }
+  pid_t keeper_pid() const override { return pid_ != 0 ? pid_ : outer_keeper_; }
   void command_started(int guard) override;
   void command_ended(int wait_status) override;
   void command_over() override;
@@ -50,10 +52,13 @@ class KeeperSession final : public LockSession {
  private:
   enum class Awaiting { kNothing, kWithdrawn, kReleased, kDetached };
 
+  bool enter();
+  void start(const Message& wanted);
   Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message, int descriptor = -1);
   std::optional<SessionEvent> receive();
+  std::optional<SessionEvent> turned_away();
   std::optional<SessionEvent> answer_own(const std::string& verb);
   SessionEvent lose(const Lost& lost);
   SessionEvent gone();
@@ -67,11 +72,12 @@ class KeeperSession final : public LockSession {
 
   const std::string program_;
   const BackendUrl url_;
-  const LockSpec spec_;
+  LockSpec spec_;
   Clock& clock_;
   const Log::Style style_;
   UniqueFd socket_;
-  pid_t pid_ = 0;
+  pid_t pid_ = 0;           ///< of the program
+  pid_t outer_keeper_ = 0;  ///< instead of it: whose hold is entered
   Awaiting awaiting_ = Awaiting::kNothing;
   TimePoint asked_at_{};                 ///< when acquire() was called
   std::optional<TimePoint> answer_by_;   ///< of a grant, until there is one; then of what is awaited

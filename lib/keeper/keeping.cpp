@@ -10,8 +10,8 @@
 namespace dlock {
 namespace {
 
-/// The supervisor, messages of the store, and a timer.
-constexpr std::size_t kMostInterest = 4;
+/// The supervisor, messages of the store, a timer, and who enters.
+constexpr std::size_t kMostInterest = 5;
 constexpr Duration kLeastReleaseBudget = std::chrono::seconds(1);
 
 }  // namespace
@@ -34,6 +34,7 @@ void Keeping::run() {
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
   if (!freshen(granted)) return;
+  if (holds_ && !spec_.stock) entries_.open(granted, lease_);
   if (!link_.stop_requested()) link_.tell(granted);
   taken_up_ = !holds_;
   heard_at_ = clock_.now();
@@ -91,6 +92,7 @@ void Keeping::hold() {
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.take_detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
+    entries_.answer_leaving(Released{});
     if (!stay_owner(act_at())) return after_loss();  // a server that is silent must not delay what is due then
     if (const auto at = unheard_at(); at && clock_.now() >= *at) {
       if (asked_there_) return take_back();
@@ -121,6 +123,7 @@ std::optional<TimePoint> Keeping::act_at() const {
 /// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An
 /// attempt to renew ends at `limit`.
 bool Keeping::stay_owner(std::optional<TimePoint> limit) {
+  limit = earlier(limit, entries_.act_at());
   const TimePoint now = clock_.now();
   const bool news = std::exchange(news_, false);
   if (!holds_) return true;
@@ -151,13 +154,13 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     trouble_.clear();
     // Not even put together for nobody: an idle holder's renewals are what it costs.
     if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
-    link_.tell(Renewed{renewed->deadline});
+    tell(Renewed{renewed->deadline});
     if (!renewed->revoked.empty()) revoke(revoked_by(renewed->revoked));
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
     if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
     trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(lease_)));
-    if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
+    if (trouble_ != unknown->why) tell(Unrenewed{trouble_ = unknown->why});
   } else if (asked) {
     schedule_.held(began);
   }
@@ -168,12 +171,17 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
 void Keeping::revoke(const std::string& why) {
   if (asked_at_) return;
   asked_at_ = clock_.now();
-  link_.tell(Lost{why, false});
+  tell(Lost{why, false});
 }
 
 bool Keeping::lose(const std::string& why) {
-  if (!std::exchange(told_lost_, true)) link_.tell(Lost{why});
+  if (!std::exchange(told_lost_, true)) tell(Lost{why});
   return false;
+}
+
+void Keeping::tell(const SessionEvent& event) {
+  link_.tell(event);
+  entries_.tell(event);
 }
 
 /// Until a message comes, or the store says something, or one of `others` is ready, or something is due.
@@ -188,9 +196,18 @@ void Keeping::wait(const std::vector<pollfd>& others, std::optional<TimePoint> u
     until = earlier(earlier(until, schedule_.due()), earlier(schedule_.deadline(), lock_.wake_at()));
   }
   const std::size_t count = fds.size();
-  clock_.wait(fds, until);
+  entries_.add_interest(fds);
+  clock_.wait(fds, earlier(until, entries_.wake_at()));
   spoken_ = own > others.size() && fds[own - 1].revents != 0;
   for (std::size_t i = own; i < count; ++i) news_ = news_ || fds[i].revents != 0;
+  entries_.step();
+}
+
+/// The same where neither the supervisor nor the store is listened to, but what is in `fds`.
+void Keeping::pause(std::vector<pollfd> fds, std::optional<TimePoint> until) {
+  entries_.add_interest(fds);
+  clock_.wait(fds, earlier(until, entries_.wake_at()));
+  entries_.step();
 }
 
 }  // namespace dlock

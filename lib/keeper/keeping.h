@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/runtime.h"
+#include "lib/keeper/entries.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/keeper/orphans.h"
 #include "lib/keeper/processes.h"
@@ -28,6 +29,7 @@ class Keeping {
         clock_(runtime.clock),
         log_(runtime.log),
         processes_(processes),
+        entries_(processes, runtime.clock, spec),
         began_(clock_.now()),
         lease_(spec.ttl),
         schedule_(spec, TimePoint(), {}) {}
@@ -54,14 +56,20 @@ class Keeping {
   std::optional<TimePoint> act_at() const;
   void act_for_supervisor();
   void after_loss();
+  void outlast_command();
+  void leave_to_entries(Duration ttl);
+  void give_back_late();
   void give_back_alone(bool orderly = true);
-  void stay_for_the_inner();
+  bool is_entered();
+  void outlast_entries();
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
   void revoke(const std::string& why);
   bool lose(const std::string& why);
+  void tell(const SessionEvent& event);
   void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});
+  void pause(std::vector<pollfd> fds, std::optional<TimePoint> until);
   void answer_end(const Result<void>& result);
 
   SupervisorLink& link_;
@@ -70,6 +78,7 @@ class Keeping {
   Clock& clock_;
   const Log& log_;
   Processes& processes_;
+  Entries entries_;
   const TimePoint began_;
   Duration lease_;  ///< how long it is after each renewal: the ttl, or what the store gave
   RenewalSchedule schedule_;

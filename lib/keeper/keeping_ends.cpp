@@ -18,6 +18,12 @@ constexpr Duration kLeaveBudget = 4s;
 constexpr Duration kLoneReleaseBudget = 10s;
 constexpr Duration kLateReleaseBudget = 1s;
 
+SessionEvent end_of(const Result<void>& release) {
+  if (release) return Released{};
+  if (release.error().code == ErrorCode::kLost) return Lost{release.error().message};
+  return ReleaseUnconfirmed{release.error()};
+}
+
 }  // namespace
 
 /// Nobody will start a command under this lock before it is continued, if ever.
@@ -32,12 +38,17 @@ void Keeping::act_for_supervisor() {
   if (!asked) lose(schedule_.why(clock_.now()));
   end_command(Duration(0), true);
   if (!asked || !holds_ || store_lost_) return give_back_alone(false);
+  outlast_entries();
   answer_end(lock_.release(clock_.now() + kLoneReleaseBudget));
 }
 
-/// The supervisor ends its command now, and says when that is done.
+/// The supervisor ends its command now, and says when that is done; so do those inside.
 void Keeping::after_loss() {
-  if (!guard_.valid() || !spec_.ends_command) return;
+  if (guard_.valid() && spec_.ends_command) outlast_command();
+  outlast_entries();
+}
+
+void Keeping::outlast_command() {
   const TimePoint now = clock_.now();
   const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(lease_) / 2, act_at());
   while (clock_.now() < act_by) {
@@ -46,7 +57,7 @@ void Keeping::after_loss() {
     if (link_.gone()) break;
     std::vector<pollfd> fds;
     link_.add_interest(fds);
-    clock_.wait(fds, act_by);
+    pause(std::move(fds), act_by);
   }
   if (link_.gone()) link_.hang_up();
   end_command(Duration(0), false);
@@ -58,40 +69,58 @@ void Keeping::withdraw(TimePoint until) {
   link_.tell(Withdrawn{});
 }
 
-/// Who waits for the answer has it in time; a lock that may still be held is given back as soon as the store lets us.
+/// Who waits for the answer has it in time; a lock that may still be held is given back as soon as the store lets us,
+/// and one that was entered as soon as those inside have left.
 void Keeping::give_back(TimePoint until) {
-  const auto released = holds_ ? lock_.release(until) : Result<void>();
+  const bool entered = is_entered();
+  const auto released = holds_ && !entered ? lock_.release(until) : Result<void>();
   answer_end(released);
   const bool unknown = !released && released.error().code == ErrorCode::kUnavailable;
-  if (!unknown || lock_.is_still_entered()) return stay_for_the_inner();
+  if (!unknown && !entered) return entries_.answer_leaving(Released{});
   link_.hang_up();
   processes_.close_streams();
   give_back_alone();
 }
 
-/// The command and its supervisor have ended, and a dlock inside them has not.
-void Keeping::stay_for_the_inner() {
-  if (!holds_ || !lock_.is_still_entered()) return;
-  link_.hang_up();
-  processes_.close_streams();
-  while (stay_owner()) wait();
+bool Keeping::is_entered() {
+  entries_.step();
+  return holds_ && entries_.inside() > 0;
+}
+
+/// The hold is kept for those inside. What is lost ends with them.
+void Keeping::outlast_entries() {
+  entries_.outer_has_left();
+  while (is_entered() && !told_lost_ && stay_owner()) {
+    entries_.answer_leaving(Released{});
+    wait();
+  }
+  while (is_entered()) pause({}, std::nullopt);
 }
 
 void Keeping::answer_end(const Result<void>& result) {
   trace(result ? "released" : "not released: " + result.error().message);
-  if (result) link_.tell(Released{});
-  else if (result.error().code == ErrorCode::kLost) link_.tell(Lost{result.error().message});
-  else link_.tell(ReleaseUnconfirmed{result.error()});
+  link_.tell(end_of(result));
 }
 
 void Keeping::detach(const SupervisorLink::Detach& detach) {
   if (detach.watch_pid) return watch(*detach.watch_pid);
+  if (is_entered()) return leave_to_entries(detach.ttl);
+  entries_.close();  // a run inside finds a lease from now on
   const auto left = lock_.leave(detach.ttl, clock_.now() + kLeaveBudget);
   answer_end(left);
   processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
   if (left) return stay_for_the_handle(clock_.now() + detach.ttl);
   const bool unknown = !left && left.error().code == ErrorCode::kUnavailable;
   if (unknown && spec_.at_least == Duration(0)) give_back_alone();
+}
+
+/// What is left of --at-least is the lease that they leave.
+void Keeping::leave_to_entries(Duration ttl) {
+  kept_until_ = clock_.now() + ttl;
+  answer_end({});
+  link_.hang_up();
+  processes_.close_streams();
+  give_back_late();
 }
 
 /// A lease whose handle could not be printed is given back, by who has printed it and then ends.
@@ -109,18 +138,18 @@ void Keeping::stay_for_the_handle(TimePoint until) {
 void Keeping::watch(pid_t pid) {
   const auto watched = processes_.watch(pid);
   if (!watched || !watched->valid()) {
-    const Error gone{ErrorCode::kInvalid, "there is no process " + std::to_string(pid) + " to watch"};
-    link_.tell(ReleaseUnconfirmed{watched ? gone : watched.error()});
+    link_.tell(ReleaseUnconfirmed{watched ? no_such_process(pid) : watched.error()});
     link_.hang_up();
     return give_back_alone();
   }
   processes_.close_streams();
   link_.tell(Released{});
   while (!has_ended(*watched)) {
+    entries_.answer_leaving(Released{});
     if (std::exchange(spoken_, true)) link_.receive();
     if (const auto by = link_.release_by()) return give_back(*by);  // its handle could not be printed
     if (link_.gone()) link_.hang_up();
-    if (!stay_owner()) return;
+    if (!stay_owner()) return after_loss();
     if (asked_at_) break;
     wait({{watched->get(), POLLIN, 0}});
   }
@@ -131,6 +160,12 @@ void Keeping::end_orphans() {
   link_.hang_up();
   if (guard_.valid()) end_command(spec_.kill_after, true);
   else close_streams();
+  give_back_late();
+}
+
+/// After --at-least, with or without us.
+void Keeping::give_back_late() {
+  outlast_entries();
   const TimePoint now = clock_.now();
   // Whether or not it had come to saying that the command runs.
   const bool kept = holds_ && !told_lost_ && now < kept_until_;
@@ -143,6 +178,7 @@ void Keeping::end_command(Duration kill_after, bool ours) {
   Orphans orphans(processes_, guard_, clock_.now(), kill_after);
   while (true) {
     link_.receive();  // what it says now changes nothing, and must not wake us again
+    entries_.answer_leaving(Released{});
     const TimePoint now = clock_.now();
     const auto deadline = schedule_.deadline();
     auto last = deadline ? std::optional(kill_at(*deadline, lease_)) : std::nullopt;
@@ -157,7 +193,7 @@ void Keeping::end_command(Duration kill_after, bool ours) {
     std::vector<pollfd> ends;
     orphans.add_interest(ends);
     if (ours) wait(ends, orphans.wake_at(last));
-    else clock_.wait(ends, orphans.wake_at(last));
+    else pause(std::move(ends), orphans.wake_at(last));
   }
   close_streams();
 }
@@ -176,13 +212,18 @@ void Keeping::say_untouchable(const Orphans& orphans) {
 /// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
 /// wanted; after another one the lock-delay runs.
 void Keeping::give_back_alone(bool orderly) {
+  outlast_entries();
   if (!holds_ || store_lost_) return;
   const TimePoint now = clock_.now();
-  const TimePoint until = std::max(schedule_.deadline().value_or(now + kLoneReleaseBudget), now + kLateReleaseBudget);
+  const TimePoint last = std::max(schedule_.deadline().value_or(now + kLoneReleaseBudget), now + kLateReleaseBudget);
+  if (const auto by = entries_.leave_by()) {
+    const auto released = lock_.release(std::min(*by, last));
+    entries_.answer_leaving(end_of(released));
+    if (released || released.error().code != ErrorCode::kUnavailable) return;
+  }
   // Nobody is there to be told.
-  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), until);
-  else (void)lock_.release(until);
-  stay_for_the_inner();
+  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), last);
+  else (void)lock_.release(last);
 }
 
 }  // namespace dlock

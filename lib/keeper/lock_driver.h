@@ -74,11 +74,6 @@ class LockDriver {
   /// which may have done all, a part or nothing of it, release() may be called, and nothing else. After any other error
   /// it is not ours any more, or ends with this object.
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
-
-  /// After release(): whether the hold goes on for those that have entered it (re-entry), in our session or connection.
-  /// It has to be renewed until held() says RenewalLost, when the last of them has left. True also after a release()
-  /// that failed with Unavailable, where somebody may be inside: held() then finds out, and releases if nobody is.
-  virtual bool is_still_entered() const { return false; }
 };
 
 }  // namespace dlock

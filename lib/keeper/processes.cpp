@@ -10,6 +10,10 @@
 
 namespace dlock {
 
+Error no_such_process(pid_t pid) {
+  return {ErrorCode::kInvalid, "there is no process " + std::to_string(pid) + " to watch"};
+}
+
 Result<UniqueFd> SystemProcesses::watch(pid_t pid) {
   UniqueFd pidfd = open_process(pid);
   if (!pidfd.valid() && errno != ESRCH) return system_error("cannot watch process " + std::to_string(pid), errno);

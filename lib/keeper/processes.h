@@ -33,6 +33,9 @@ class Processes {
   virtual void close_streams() = 0;
 };
 
+/// Invalid: --watch-pid names a process that has ended.
+Error no_such_process(pid_t pid);
+
 class SystemProcesses final : public Processes {
  public:
   Result<UniqueFd> watch(pid_t pid) override;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "lib/base/text.h"
+#include "lib/keeper/hold_socket.h"
 #include "lib/keeper/packets.h"
 #include "lib/lock/lock_errors.h"
 
@@ -89,6 +90,10 @@ void SupervisorLink::ask_whether_there() {
   if (socket_.valid()) say(encode({std::string(kThere), {}}), true);
 }
 
+void SupervisorLink::tell_count(int entries) {
+  say(encode({std::string(kCount), {{"entries", digits(entries)}}}), true);
+}
+
 void SupervisorLink::receive() {
   say_kept();
   static char packet[kLargestMessage];  // touched only as far as a message fills it
@@ -129,6 +134,8 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
     started_ = std::move(passed);
   } else if (message.verb == kHere) {
     // heard: that is all
+  } else if (message.verb == kCount) {
+    if (const std::string* owner = message.find("owner")) count_ = *owner;
   } else if (message.verb == "over") {
     over_ = true;
   } else if (message.verb == "ended") {

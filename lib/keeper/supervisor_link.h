@@ -54,6 +54,10 @@ class SupervisorLink final : public Control {
   /// After "lost": nothing is left to be ended.
   bool over() const { return over_; }
 
+  /// Who asks for the count: the owner that it names. It is told and left.
+  std::optional<std::string> take_count() { return std::exchange(count_, std::nullopt); }
+  void tell_count(int entries);
+
   std::optional<int> take_ended() { return std::exchange(ended_, std::nullopt); }
 
   /// Has anything been read that has not been dealt with?
@@ -87,6 +91,7 @@ class SupervisorLink final : public Control {
   std::optional<UniqueFd> started_;
   bool over_ = false;
   std::optional<int> ended_;
+  std::optional<std::string> count_;
 };
 
 }  // namespace dlock

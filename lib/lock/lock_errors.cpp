@@ -35,6 +35,13 @@ Error would_wait_for_itself(const LockName& name) {
           "take it exclusive in the outer command"};
 }
 
+std::optional<Error> why_not_entered(Mode mode, int permits, const LockSpec& inner) {
+  if (mode == Mode::kExclusive) return std::nullopt;
+  if (inner.mode == Mode::kExclusive) return would_wait_for_itself(inner.name);
+  if (inner.mode == mode && (mode == Mode::kShared || inner.permits == permits)) return std::nullopt;
+  return held_otherwise(inner.name, mode == Mode::kShared ? "shared" : "with --permits " + std::to_string(permits));
+}
+
 Error holds_data(const LockName& name, const std::string& what) {
   return {ErrorCode::kMisconfigured, name.text() + " holds " + kForeignData + ": " + what, "choose another key"};
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "lib/base/result.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock {
 
@@ -31,6 +33,10 @@ Error held_otherwise(const LockName& name, const std::string& held);
 
 /// Unsupported: an exclusive lock is wanted inside a shared hold of the same lock.
 Error would_wait_for_itself(const LockName& name);
+
+/// Why `inner` may not enter a hold of its lock in `mode`, with so many permits; nullopt: it may. Under an exclusive
+/// hold everything may be entered.
+std::optional<Error> why_not_entered(Mode mode, int permits, const LockSpec& inner);
 
 /// What a store that keeps a place for the lock-delay after a force-release says of its holder.
 inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";

@@ -96,66 +96,6 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   [ ! -e ran ]
 }
 
-@test "an inner run of the same key enters again, with every strategy" {
-  local strategy
-  for strategy in lease session row unique occupy; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    run -0 dlock run -n "$key:$strategy" -- dlock run -n "$key:$strategy" -- true
-    is_free "$key:$strategy"
-  done
-}
-
-@test "G28: run inside run, with every strategy: counted, and whoever ends last frees the lock" {
-  local strategy
-  script inner <<'END'
-#!/bin/bash
-touch inside
-until [ -e go ]; do sleep .02; done
-END
-  script outer <<'END'
-#!/bin/bash
-{ dlock run "$1" -- dlock run "$1" -- inner; echo "$?" >inner.tmp; mv inner.tmp inner.ended; } 3>&- &
-until [ -e inside ]; do sleep .02; done
-until [ -e leave ]; do sleep .02; done
-END
-  for strategy in lease session row unique occupy; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    rm -f inside leave go ended inner.ended
-    start_watched ended dlock run --ttl "$((3 * slowness))s" "$key:$strategy" -- outer "$key:$strategy"
-    wait_until test -e inside
-    [ "$(holder_field "$key:$strategy" count)" = 3 ]
-    touch leave
-    [ "$(how_ended ended)" = "exit 0" ]
-    [ "$(holder_field "$key:$strategy" count)" = 2 ]
-    # For longer than the ttl, in which somebody has to renew it.
-    run -75 dlock run -q --wait "$((4 * slowness))s" "$key:$strategy" -- true
-    [ ! -e inner.ended ]
-    touch go
-    wait_until test -e inner.ended
-    [ "$(cat inner.ended)" = 0 ]
-    run -0 dlock run -n "$key:$strategy" -- true
-  done
-}
-
-@test "G28: session, row: an inner run that is killed with its keeper frees what the outer one has left to it" {
-  local strategy
-  script outer <<'END'
-#!/bin/bash
-dlock run "$1" -- sh -c 'echo $$ >cmd.pid; exec sleep 60' >/dev/null 2>&1 </dev/null 3>&- &
-echo "$!" >inner.id
-until [ -s cmd.pid ]; do sleep .02; done
-END
-  for strategy in session row; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    rm -f cmd.pid inner.id
-    run -0 dlock run "$key:$strategy" -- outer "$key:$strategy"
-    started+=("$(cat cmd.pid)")
-    run -75 dlock run -q -n "$key:$strategy" -- true
-    kill -KILL "$(cat inner.id)" "$(pgrep -P "$(cat inner.id)" '^dlock-')"
-    run -0 dlock run -q --wait 5s "$key:$strategy" -- true
-  done
-}
-
 # --- keys, and what the server stores of them ------------------------------------------------------------------------
 
 @test "keys that a collation would take for one are different locks, with every strategy" {

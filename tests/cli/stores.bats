@@ -2,33 +2,13 @@
 # What every store does alike at the command line, for each lock store of backends/*/conformance.txt. What one store has of
 # its own is in redis.bats, redisson.bats, mysql.bats and zookeeper.bats.
 load ../support/cli
+load ../support/stores
 
 setup() {
   set_world
   [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
 }
 teardown() { end_world; }
-
-# Calls BODY for each store, with $key, $lacks and DLOCK_BACKEND; its name is the last line printed before a failure.
-on_each_store() { # BODY
-  local port name variable rest n=0
-  while IFS='|' read -r port name variable rest lacks; do
-    [[ $port == lock* ]] || continue
-    read -r name <<<"$name"
-    read -r variable <<<"$variable"
-    read -r rest <<<"$rest"
-    echo "store: $name"
-    case $variable in
-      DIRECTORY) mkdir -p -m 700 locks && use "local:$PWD/locks$rest" ;;
-      *) use "${!variable}$rest" ;;
-    esac
-    n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
-    rm -f ran waited waiter waiter.pid pid
-    "$1"
-  done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
-  [ "$n" -gt 10 ]
-}
-can() { [[ " $lacks " != *" $1 "* ]]; }
 
 held_and_seen() {
   run -7 --separate-stderr dlock run "$key" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'

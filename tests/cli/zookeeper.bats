@@ -100,35 +100,6 @@ locks_and_excludes() { # KEY [OPTION...]
   let_go
 }
 
-@test "run inside run, in every recipe: counted, and whoever ends last frees the lock" {
-  local recipe
-  cat >inner <<'END'
-touch inside
-until [ -e go ]; do sleep .02; done
-END
-  cat >outer <<'END'
-{ dlock run "$1" -- dlock run "$1" -- sh inner; echo "$?" >inner.tmp; mv inner.tmp inner.ended; } &
-until [ -e inside ]; do sleep .02; done
-until [ -e leave ]; do sleep .02; done
-END
-  for recipe in bridge mutex semaphore-mutex rw semaphore kazoo-lock kazoo-rw kazoo-semaphore simple; do
-    echo "$recipe"
-    use "$DLOCK_TEST_ZK?recipe=$recipe"
-    rm -f inside leave go ended inner.ended
-    start_watched ended dlock run "$key-$recipe" -- sh outer "$key-$recipe"
-    wait_until test -e inside
-    [ "$(holder_field "$key-$recipe" count)" = 3 ]
-    touch leave
-    [ "$(how_ended ended)" = "exit 0" ]
-    [ "$(holder_field "$key-$recipe" count)" = 2 ]
-    run -75 dlock run -n "$key-$recipe" -- true
-    touch go
-    wait_until test -e inner.ended
-    [ "$(cat inner.ended)" = 0 ]
-    run -0 dlock run -n "$key-$recipe" -- true
-  done
-}
-
 @test "the fencing token grows: across releases, and a directory that is made again" {
   kazoo_there k
   token() { dlock run "$key" -- sh -c 'echo "$DLOCK_TOKEN"'; }

@@ -35,7 +35,6 @@ constexpr std::pair<const char*, bool Fixture::*> kAbilities[] = {
     {"detaches", &Fixture::detaches},
     {"tokens", &Fixture::tokens},
     {"tells_end", &Fixture::tells_end},
-    {"counts_entries", &Fixture::counts_entries},
     {"fence_stays_open", &Fixture::fence_stays_open},
 };
 

@@ -30,7 +30,6 @@ struct Fixture {
   bool detaches = true;
   bool tokens = true;            ///< each grant has a fencing token
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
-  bool counts_entries = true;    ///< an inner hold outlives the outer one
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
 
   /// Of a later grant the token is `newer`, of an earlier one `older`: it has grown, or there is none.

@@ -141,21 +141,6 @@ keeper_killed() { # STRATEGY
 }
 @test "session: keeper SIGKILLed: 79, the next token is higher" { keeper_killed session; }
 
-# The connections of this account are taken by the outer keeper, and by that of the inner dlock which outlives it.
-end_in_doubt() { # STRATEGY
-  sql one 'CREATE USER few WITH MAX_USER_CONNECTIONS 2'
-  sql one 'GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO few'
-  use "$(mysql_url one few)?strategy=$1"
-  start_watched a dlock run --ttl 10s k -- \
-    sh -c 'dlock run --ttl 10s k -- section --for 3 & until [ -e history ]; do sleep 0.02; done'
-  [ "$(how_ended a)" = "exit 0" ]
-  use_strategy "$1"
-  run -0 dlock run -q -w 60 k -- section
-  history check --sections 2
-}
-@test "session: who cannot see whether somebody is inside lets the lock stay" { end_in_doubt session; }
-@test "row: who cannot see whether somebody is inside lets the lock stay" { end_in_doubt row; }
-
 @test "session: the server becomes read-only under a holder: the lock stays, and the command's status is dlock's" {
   use_strategy session
   start_watched a dlock run --ttl 2s k -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 7' 2>said

@@ -117,16 +117,16 @@ end_of_permit() { redis_cli c zrange 'p{x}:timeout' 0 0 withscores | tail -n 1; 
   local first often=(--ttl 12s)
   start_watched p dlock run -b "$url?layout=redisson&kind=permits" --permits 2 "${often[@]}" 'p{x}' -- sleep 99
   wait_until redis_says c 1 zcard 'p{x}:timeout'
-  start_watched n dlock run "${often[@]}" 'n{x}' -- dlock run -v -s "${often[@]}" 'n{x}' -- sleep 99 2>inner
-  wait_until grep -q entered inner
-  hold_and_wait x 12s # whose loss is later than these steps take on a busy machine
+  start_watched n dlock run -v -s "${often[@]}" 'n{x}' -- sleep 99 2>readers
+  wait_until grep -q granted readers
+  hold_and_wait x 12s # longer than these steps take on a busy machine
   redis_cli a cluster setslot 16287 importing "$(id_of c)"
   redis_cli c cluster setslot 16287 migrating "$(id_of a)"
   wait_until is_renewed c x # however long that takes
-  first=$(end_of_permit) # those of several holders and of a run inside a run are renewed as well
+  first=$(end_of_permit) # those of several holders are renewed as well
   wait_until eval '[ "$(end_of_permit)" != "$first" ]'
-  : >inner
-  wait_until grep -q renewed inner
+  : >readers
+  wait_until grep -q renewed readers
   kill "$(pid_of p)" "$(pid_of n)"
   redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys x 'dlock:{x}:fence'
   # Nobody is told anything final meanwhile; an attempt waits for the rest.

@@ -347,16 +347,6 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
   life_cut_everywhere 1s 7
 }
 
-# bats test_tags=all
-@test "an inner run whose join is cut behind every message enters the hold all the same" {
-  five_servers_through_proxies 3
-  script inner <<'CODE'
-#!/bin/sh
-echo "$1" >>entered
-CODE
-  joins_cut inner
-  [ "$(paste -s -d' ' entered)" = "0 1 2 3" ]
-}
 
 # --- what is left behind ------------------------------------------------------------------------------------------------------------
 

@@ -35,15 +35,6 @@ through_proxy() { # [?mode=ex]
 
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
 
-joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once, and the lock goes with the last one
-  through_proxy "$1"
-  joins_cut sh -c 'dlock inspect k >>entered'
-  [ "$(grep -c 'entered 2 times' entered)" = 4 ]
-}
-@test "mode=cas, a join that is cut behind every message is counted once" { joins_with_cuts ''; }
-# bats test_tags=all
-@test "mode=ex, a join that is cut behind every message is counted once" { joins_with_cuts '?mode=ex'; }
-
 @test "the key is deleted by hand: 79, and it is not made again" {
   local mode
   for mode in '' '?mode=ex'; do

@@ -189,27 +189,6 @@ lease_cut_everywhere() { # LAST
   done
 }
 
-# Four inner runs, one after the other, each with its join cut: they enter the hold all the same, and it ends with the last.
-joins_cut() { # COMMAND...: of the inner runs; its last word is their number
-  script outer <<'CODE'
-#!/bin/bash
-for n in 0 1 2 3; do
-  echo "$n" >cut-now
-  until [ ! -e cut-now ]; do sleep 0.01; done
-  dlock run -w 3 --ttl 5s k -- "$@" "$n" || exit
-done
-CODE
-  start_watched a dlock run --ttl 5s k -- outer "$@"
-  local n
-  for n in 0 1 2 3; do
-    wait_until grep -sqx "$n" cut-now
-    cut_behind replies "$n"
-    rm cut-now
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  is_released k
-}
-
 # --- the queue -------------------------------------------------------------------------------------------------------
 
 # --fair: in order of arrival; and who comes when the lock is free, but somebody waits for it, is not let by.

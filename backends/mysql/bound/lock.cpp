@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr Duration kHolderViewBudget = 1s;
 constexpr Duration kLockedRowPause = 10ms;
-constexpr Duration kEntriesPause = 1s;  ///< between two looks whether those that have entered live
 constexpr int kRowAttempts = 3;
 
 /// The server lets go no earlier than ttl after what it heard last.
@@ -30,10 +29,6 @@ std::vector<DatabaseSettings> with_lease(std::vector<DatabaseSettings> servers, 
     server.idle_seconds = static_cast<int>(std::clamp<std::int64_t>(seconds, 1, 31536000));
   }
   return servers;
-}
-
-bool is_of(const LeaseHolder& holder, const HeldClaim& claim) {
-  return holder.owner == claim.owner.text() && holder.token == claim.token.value();
 }
 
 }  // namespace
@@ -47,8 +42,7 @@ ConnectionBoundLock::ConnectionBoundLock(Settings settings, const Dial& dial, co
       record_(servers_, settings_.strategy, spec.name),
       store_(settings_, spec.name, servers_),
       who_(who_text(spec)),
-      acquisition_(spec_, runtime_, *this),
-      holder_(spec.owner.text()) {}
+      acquisition_(spec_, runtime_, *this) {}
 
 std::optional<std::variant<Granted, Refused>> ConnectionBoundLock::acquire(Control& control) {
   return acquisition_.run(control);
@@ -85,7 +79,6 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
     if (const auto takes = takes_changes(until, control); !takes) return Failed{takes.error()};
-    if (auto joined = try_to_join(*record, until); !std::holds_alternative<Busy>(joined)) return joined;
     return take(*record, until, control);
   }
   // The lease counts from a request that the connection answered after it had the lock.
@@ -105,30 +98,6 @@ Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& contro
   if (!taken) return taken.error();
   changes_refused_ = false;
   return {};
-}
-
-/// An ancestor's connection holds it: we are inside as long as that one lives.
-Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseReading& record, TimePoint until) {
-  if (!spec_.ancestor || !spec_.take) return Busy{};
-  for (const LeaseHolder& holder : record.row.holders) {
-    if (!is_of(holder, *spec_.ancestor)) continue;
-    const TimePoint sent = runtime_.clock.now();
-    const auto session = store_.holder(until);
-    if (!session) return Failed{session.error()};
-    const bool lives =
-        session->has_value() ? **session == holder.connection : servers_.is_live_session(holder.connection, until);
-    if (!lives) return Busy{};
-    outer_session_ = holder.connection;
-    holder_ = holder.owner;
-    row_.fence = holder.token;
-    const auto entered = entries(servers_).enter(spec_.owner.text(), until, nullptr);
-    if (!entered) return Failed{entered.error()};
-    if (!*entered) return Busy{};
-    joined_ = true;
-    const HeldLock lock{spec_.name, spec_.ancestor->owner, spec_.ancestor->token, settings_.store, true};
-    return Granted{{lock}, lease_deadline(sent, spec_.ttl)};
-  }
-  return Busy{};
 }
 
 Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoint until, Control& control) {
@@ -165,11 +134,11 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint unt
     row_ = reading->row;
     row_.mode = Mode::kExclusive;
     row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(reading->now));
-    row_.holders = {{.owner = holder_,
+    row_.holders = {{.owner = spec_.owner.text(),
                      .token = row_.fence,
                      .since = reading->now,
                      .connection = session_,
-                     .entries = {holder_},
+                     .entries = {spec_.owner.text()},
                      .who = who_}};
     const auto written = record.change(reading->row, row_, until, &control);
     changes_refused_ = !written && !record.unanswered();
@@ -211,12 +180,8 @@ Result<LockState> ConnectionBoundLock::describe(Control& /*control*/) {
   return BoundAdmin(settings_, servers_.beside(), quick, BoundAdmin::Strangers::kUnnamed).inspect(spec_.name);
 }
 
-Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
-  return joined_ ? look_at_outer(control, until) : ping(control, until);
-}
-
 /// One ping at a time; one that is late still counts, from when it was sent.
-Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
+Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) {
@@ -242,38 +207,11 @@ Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
   }
 }
 
-BoundEntries ConnectionBoundLock::entries(Servers& servers) {
-  return {servers, runtime_.clock, settings_.strategy, spec_.name, holder_, row_.fence};
-}
-
-/// A new connection of ours is noted, before the keeper of the outer hold takes us for dead.
-Renewal ConnectionBoundLock::look_at_outer(Control& control, TimePoint until) {
-  const TimePoint sent = runtime_.clock.now();
-  const auto inside = entries(servers_).enter(spec_.owner.text(), until, &control);
-  if (!inside) return RenewalUnknown{inside.error().message};
-  const auto session = store_.holder(until);
-  if (!session) return RenewalUnknown{session.error().message};
-  const bool lives =
-      session->has_value() ? **session == outer_session_ : servers_.is_live_session(outer_session_, until);
-  if (!*inside || !lives) return RenewalLost{"the outer hold has ended"};
-  return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
-}
-
 void ConnectionBoundLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Database* database = servers_.current()) database->add_interest(fds);
 }
 
-Renewal ConnectionBoundLock::held(TimePoint now) {
-  if (joined_) {
-    if (Database* database = servers_.current(); database != nullptr && !database->usable()) servers_.drop();
-    return RenewalHeld{};
-  }
-  const Renewal heard = hear_ping();
-  const bool looks = entered_ && watch_at_ && now >= *watch_at_;
-  return looks && !std::holds_alternative<RenewalLost>(heard) ? look_after_entries(now) : heard;
-}
-
-Renewal ConnectionBoundLock::hear_ping() {
+Renewal ConnectionBoundLock::held(TimePoint /*now*/) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) return RenewalHeld{};
@@ -291,25 +229,13 @@ Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) co
   const auto holders = answer.rows.empty() ? std::nullopt : decode_holders(text_of(answer.rows.front(), 1));
   std::string revoked;
   for (const LeaseHolder& one : holders.value_or(std::vector<LeaseHolder>())) {
-    if (one.owner == holder_ && one.token == row_.fence) revoked = revocation_of(one.who);
+    if (is_ours(one)) revoked = revocation_of(one.who);
   }
   return RenewalRenewed{lease_deadline(sent, spec_.ttl), std::move(revoked)};
 }
 
-/// The last one of them ends our connection, or it has died and we do.
-Renewal ConnectionBoundLock::look_after_entries(TimePoint now) {
-  const TimePoint until = now + std::min<Duration>(kHolderViewBudget, spec_.ttl / 6);
-  const auto stays = entries(*beside_).end(until);
-  watch_at_ = runtime_.clock.now() + kEntriesPause;
-  if (!stays || *stays) return RenewalHeld{};
-  (void)give_back(until);
-  return RenewalLost{"it was given back"};
-}
-
-/// The record goes first, at the version that we wrote: whoever has entered meanwhile keeps the lock, and nobody enters
-/// behind it. That of a row goes in the transaction that holds the row, and so at the same time.
+/// The record goes first. That of a row goes in the transaction that holds the row, and so at the same time.
 Result<void> ConnectionBoundLock::release(TimePoint until) {
-  if (joined_) return leave_outer(until);
   Database* database = servers_.current();
   if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
   ping_sent_.reset();
@@ -329,18 +255,26 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     servers_.drop();
     return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
   }
-  const bool alone = *gone && **gone == Written::kYes;
-  return alone ? give_back(until) : release_entered(until);
+  if (*gone && **gone == Written::kNo) clear_record(until);
+  return give_back(until);
 }
 
-/// Those that have entered it keep it; and while it is not known whether there are any, the lock stays for them.
-Result<void> ConnectionBoundLock::release_entered(TimePoint until) {
-  beside_.emplace(servers_.beside());
-  const auto stays = entries(*beside_).end(until);
-  if (stays && !*stays) return give_back(until);
-  entered_ = true;
-  watch_at_ = runtime_.clock.now() + kEntriesPause;
-  return stays ? Result<void>() : stays.error();
+bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
+  return holder.owner == spec_.owner.text() && holder.token == row_.fence;
+}
+
+/// Of a record that somebody has written into since, to ask for the lock back. It decides nothing if it stays.
+void ConnectionBoundLock::clear_record(TimePoint until) {
+  Servers beside = servers_.beside();
+  LeaseStore record(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny);
+  Result<Written> written = Written::kNo;
+  while (written && *written == Written::kNo) {
+    const auto reading = record.read(false, until, nullptr);
+    if (!reading) return;
+    LeaseRow next = reading->row;
+    if (std::erase_if(next.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) == 0) return;
+    written = record.change(reading->row, next, until, nullptr);
+  }
 }
 
 Result<void> ConnectionBoundLock::give_back(TimePoint until) {
@@ -351,31 +285,6 @@ Result<void> ConnectionBoundLock::give_back(TimePoint until) {
   if (database != nullptr && database->usable()) done = store_.give_back(until);
   servers_.drop();  // and with it the lock, as soon as the server hears of it
   return done;
-}
-
-Result<void> ConnectionBoundLock::leave_outer(TimePoint until) {
-  const auto left = entries(servers_).leave(spec_.owner.text(), until);
-  Result<void> done = left ? Result<void>() : left.error();
-  if (left && *left == BoundEntries::Left::kLast) done = end_outer(until);
-  if (left && *left == BoundEntries::Left::kGone) {
-    done = Error{ErrorCode::kLost, spec_.name.text() + " was lost with the outer hold"};
-  }
-  servers_.drop();
-  return done;
-}
-
-/// Whoever comes next must find it free, so nobody waits until its keeper looks. Where this account may not end the
-/// session, that keeper does.
-Result<void> ConnectionBoundLock::end_outer(TimePoint until) {
-  (void)servers_.run("KILL " + std::to_string(outer_session_), until);
-  while (servers_.is_live_session(outer_session_, until)) {
-    if (runtime_.clock.now() >= until) {
-      return Error{ErrorCode::kUnavailable, "the session of the outer hold of " + spec_.name.text() + " does not end"};
-    }
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, runtime_.clock.now() + kLockedRowPause);
-  }
-  return {};
 }
 
 Result<void> ConnectionBoundLock::leave(Duration ttl, TimePoint until) {

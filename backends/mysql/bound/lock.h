@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "backends/mysql/bound/entries.h"
 #include "backends/mysql/bound/store.h"
+#include "backends/mysql/lease/store.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
@@ -26,11 +26,10 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
   void add_interest(std::vector<pollfd>& fds) const override;
-  std::optional<TimePoint> wake_at() const override { return watch_at_; }
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
-  bool is_still_entered() const override { return entered_; }
 
  private:
   Attempt attempt(TimePoint until, Control& control) override;
@@ -39,22 +38,15 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   void give_up() override { servers_.drop(); }
 
   Attempt try_once(Control& control);
-  Attempt try_to_join(const LeaseReading& record, TimePoint until);
   Result<void> takes_changes(TimePoint until, Control& control);
   Attempt take(const LeaseReading& record, TimePoint until, Control& control);
   Attempt granted(LeaseReading record, TimePoint until, Control& control);
   bool may_be_a_look();
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
-  BoundEntries entries(Servers& servers);
-  Result<void> release_entered(TimePoint until);
+  bool is_ours(const LeaseHolder& holder) const;
+  void clear_record(TimePoint until);
   Result<void> give_back(TimePoint until);
-  Result<void> leave_outer(TimePoint until);
-  Result<void> end_outer(TimePoint until);
-  Renewal hear_ping();
   Renewal judge_ping(const Answer& answer, TimePoint sent) const;
-  Renewal look_after_entries(TimePoint now);
-  Renewal ping(Control& control, TimePoint until);
-  Renewal look_at_outer(Control& control, TimePoint until);
 
   const Settings settings_;
   const Runtime runtime_;
@@ -65,15 +57,9 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   const std::string who_;
   Acquisition acquisition_;
 
-  LeaseRow row_;                     ///< the record as it was written last
-  std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
-  std::uint64_t outer_session_ = 0;  ///< the server's id of the connection whose hold we joined
-  bool joined_ = false;
-  std::optional<Servers> beside_;      ///< a second connection, to watch those that have entered our hold
-  bool entered_ = false;               ///< we have given the hold back; it lasts for those inside
-  std::optional<TimePoint> watch_at_;  ///< when to check next whether those inside live
-  bool got_it_ = false;                ///< the wait in the queue has ended with the lock
-  bool changes_refused_ = false;       ///< the server gave us the lock, but refused to write the record
+  LeaseRow row_;                  ///< the record as it was written last
+  bool got_it_ = false;           ///< the wait in the queue has ended with the lock
+  bool changes_refused_ = false;  ///< the server gave us the lock, but refused to write the record
   int prepared_ = -1;  ///< the connection (Servers::generation) on which BoundStore::prepare() was done; -1: none
   std::uint64_t session_ = 0;  ///< the server's id of our connection
   ServerTime since_ = 0;

@@ -47,7 +47,6 @@ Result<void> ZookeeperLock::connect(Control& control) {
     if (!shared_) return ensemble_.ask_anew(*calls_, timeout, asked_by(), &control);
   }
   contenders_.clear();  // they refer to the old session
-  entry_.clear();
   stage_ = 0;
   calls_.reset();
   if (shared_) {
@@ -124,12 +123,6 @@ bool ZookeeperLock::may_begin_anew(const Error& error, TimePoint until) {
 Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
   if (const auto connected = connect(control); !connected) return connected.error();
   if (!spec_.take) return see_whether_free(control);
-  if (spec_.ancestor && !denied_) {
-    const auto joined = join_ancestor(control);
-    if (!joined) return joined.error();
-    if (*joined) return Outcome::kHolds;
-    denied_ = true;
-  }
   waited_for_.clear();
   auto outcome = pass_stages(control);
   if (!outcome) stage_ = 0;
@@ -158,7 +151,6 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
     auto taken = take_slot(*calls_, stages_.back(), last.paths(), spec_, asked_by(), &control);
     if (!taken) return taken.error();
     slot_ = std::move(taken->slot);
-    data_version_ = taken->version;
   }
   held_ = last.paths();
   sent_ = last.sent();
@@ -266,59 +258,11 @@ Result<LockState> ZookeeperLock::describe(Control& control) {
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   auto present = read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control);
   if (!present) return present.error();
-  if (!acquisition_.patience().is_once()) {
-    (void)count_entries(*calls_, entries_directory(ensemble_.root(), spec_.name), *present, until, &control);
-  }
   const bool queues = spec_.take && stage_ < contenders_.size() && !contenders_[stage_].paths().empty();
   const std::string own = queues ? contenders_[stage_].paths().front() : "";
   LockState state = state_of(spec_.name, ensemble_.store(), *present, own);
   clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
   return state;
-}
-
-/// False: the claim is not confirmed. Unsupported: it would wait for itself.
-Result<bool> ZookeeperLock::join_ancestor(Control& control) {
-  while (true) {
-    const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
-    if (!present) return present.error();
-    const auto outer = std::find_if(present->begin(), present->end(), [this](const Present& one) {
-      return one.holds && one.ours && one.participant.owner == spec_.ancestor->owner.text() &&
-             one.participant.token == spec_.ancestor->token;
-    });
-    if (outer == present->end()) return false;
-    if (outer->participant.mode != Mode::kExclusive && outer->participant.mode != spec_.mode) {
-      return Error{ErrorCode::kUnsupported,
-                   spec_.name.text() + " is held " + mode_name(outer->participant.mode) +
-                       " by the command around this one, " + "which would wait for itself",
-                   "take it in the mode that is needed inside at once, outside"};
-    }
-    if (outer->participant.mode == Mode::kPermits && outer->ours->permits != spec_.permits) return disagreement();
-    if (outer->ours->ended) {
-      const Hold over{outer->paths, outer->participant.token, entries_directory(ensemble_.root(), spec_.name)};
-      const auto seen = read_hold(*calls_, over, false, asked_by(), &control);
-      if (!seen) return seen.error();
-      if (seen->entries.empty()) return false;  // it is about to be freed
-    }
-    auto entered = enter(*outer, control);
-    if (!entered || *entered) return entered;
-    if (control.stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
-  }
-}
-
-/// False: it has changed since it was looked at.
-Result<bool> ZookeeperLock::enter(const Present& outer, Control& control) {
-  joined_ = outer;
-  held_ = outer.paths;
-  if (entry_.empty()) entry_ = new_entry(hold());
-  const TimePoint sent = runtime_.clock.now();
-  auto entered = enter_hold(*calls_, hold(), outer.data, outer.stat.version, entry_, encode(record_of(spec_)),
-                            asked_by(), &control);
-  if (!entered || !*entered) {
-    joined_.reset();
-    return entered;
-  }
-  sent_ = previously_sent_ = sent;
-  return true;
 }
 
 Result<Granted> ZookeeperLock::granted(Control& control) {
@@ -329,7 +273,7 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
                      ", which leaves no lease beside a lock-delay of " + human_duration(spec_.lock_delay),
                  "choose a shorter --lock-delay, or raise maxSessionTimeout on the servers"};
   }
-  if (runtime_.clock.now() + least_to_start(lease) >= believed() && !joined_) {  // it took its time to get here
+  if (runtime_.clock.now() + least_to_start(lease) >= believed()) {  // it took its time to get here
     const auto verdict = contenders_.back().judge_again(asked_by(), &control);
     if (!verdict) return verdict.error();
     if (verdict->kind != Verdict::Kind::kHolds) {
@@ -340,16 +284,13 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   }
   calls_->forget_fired();
   watch_at_ = runtime_.clock.now() + kFirstWatch;
-  const Owner& owner = joined_ ? spec_.ancestor->owner : spec_.owner;
-  const FencingToken token = joined_ ? joined_->participant.token : contenders_.back().token();
-  HeldLock lock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()};
-  lock.slot = joined_ ? joined_->participant.slot : slot_;
+  HeldLock lock{spec_.name, spec_.owner, contenders_.back().token(), ensemble_.store(), false, warning()};
+  lock.slot = slot_;
   return Granted{{std::move(lock)}, believed(), lease};
 }
 
 /// What stands in the directory beside us and cannot be seen by us, or cannot see us.
 std::string ZookeeperLock::warning() const {
-  if (joined_) return "";
   std::string others;
   for (const std::string& name : contenders_.back().strangers()) {
     others.append(others.empty() ? "a " : " and a ").append(family_text(parse_node_name(name)->family));

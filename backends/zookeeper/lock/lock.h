@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backends/zookeeper/lock/ensemble.h"
-#include "backends/zookeeper/lock/entries.h"
 #include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/shared_session.h"
 #include "backends/zookeeper/lock/store.h"
@@ -41,7 +40,6 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
-  bool is_still_entered() const override { return entered_; }
 
  private:
   static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< to find out who holds it
@@ -58,7 +56,6 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Result<Outcome> pass_stages(Control& control);
   Result<Verdict> pass(ContenderStore& contender, Control& control);
   Result<Outcome> see_whether_free(Control& control);
-  Result<bool> join_ancestor(Control& control);
   Result<void> connect(Control& control);
   void use(std::shared_ptr<Calls> calls);
   Result<bool> watch(Control& control);
@@ -84,15 +81,11 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Renewal judge_watched();
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
-  Renewal look_after_entries(TimePoint now);
   void let_go_of_session();
   Result<void> take_session_again(Duration timeout, TimePoint until);
   bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
-  Result<void> remove_nodes(const HoldSeen& seen, TimePoint until);
-  Result<void> end_one_node(const HoldSeen& seen, TimePoint until);
-  Result<void> release_entered(TimePoint until);
-  Result<bool> enter(const Present& outer, Control& control);
-  Hold hold() const;
+  Result<void> remove_nodes(TimePoint until);
+  Result<void> end_one_node(TimePoint until);
 
   Ensemble ensemble_;
   const LockSpec spec_;
@@ -103,10 +96,6 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::shared_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
   std::string slot_;                     ///< of a permit
-  int data_version_ = 0;                 ///< of our first node, as long as nobody has entered
-  std::optional<Present> joined_;        ///< the ancestor's hold that we are in
-  std::string entry_;                    ///< our entry in that hold: a node's path
-  bool entered_ = false;                 ///< released, and kept for those that have entered it, or may have
   std::vector<std::string> held_;        ///< the nodes that are watched while it is held
   std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
   int watched_by_ = 0;  ///< the connection (Calls::connections) on which all of held_ is watched; 0: none
@@ -114,7 +103,6 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint previously_sent_{};
   Acquisition acquisition_;
   int unreached_ = 0;      ///< attempts without an answer
-  bool denied_ = false;    ///< the ancestor's hold is not there
   std::size_t stage_ = 0;  ///< the first one that is not passed yet
   std::string freed_by_;   ///< who is about to delete our node, and why, as our node says
   ServerClock clock_;

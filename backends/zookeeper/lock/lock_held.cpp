@@ -32,7 +32,7 @@ TimePoint ZookeeperLock::believed() const {
 ZookeeperLock::~ZookeeperLock() {
   if (!calls_ || shared_) return;
   if (keep_session_) outlast_first_touches();
-  if (keep_session_ || entered_) calls_->session().abandon();  // who is inside has not left
+  if (keep_session_) calls_->session().abandon();
   else calls_->session().close();
 }
 
@@ -56,7 +56,7 @@ void ZookeeperLock::leave_gates() {
 /// A server tells of a watch before it answers what was asked after the change: nobody needs to ask whether they are
 /// there. Watches outlive their connection, but a library has to see to that.
 bool ZookeeperLock::is_watched() const {
-  return !entered_ && watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
+  return watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
 
 /// Servers tell nothing of a node that may not be read any more: once in a ttl one of them is asked for all the same,
@@ -69,7 +69,7 @@ std::vector<std::string> ZookeeperLock::unwatched(TimePoint now) const {
 
 /// What has come meanwhile is read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
-  if (!joined_) leave_gates();
+  leave_gates();
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
   const std::vector<std::string> asked = unwatched(sent);
@@ -105,7 +105,6 @@ void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
 /// What held() is for: a renewal takes in what the session tells, and leaves that to it.
 bool ZookeeperLock::has_news() const {
   if (!calls_) return false;
-  if (entered_) return calls_->has_fired(hold().entries);
   const bool changed =
       std::any_of(held_.begin(), held_.end(), [this](const std::string& path) { return calls_->has_fired(path); });
   return changed || (!watching_.empty() && calls_->has_answer(watching_.back()));
@@ -133,8 +132,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
     asked_anew_ = calls_->out_since();
     (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
   }
-  if (entered_) return look_after_entries(now);
-  if (!joined_) leave_gates();
+  leave_gates();
   bool changed = false;
   for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
   const bool due = watch_at_ && now >= *watch_at_;
@@ -151,12 +149,11 @@ Renewal ZookeeperLock::held(TimePoint now) {
 
 /// Under recipe=simple the next holder's node has the same name.
 bool ZookeeperLock::is_ours(const Answer& node) const {
-  const FencingToken token = joined_ ? joined_->participant.token : contenders_.back().token();
+  const auto token = contenders_.back().token();
   return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
 }
 
 RenewalLost ZookeeperLock::lost_by_deletion() {
-  entered_ = false;
   for (const std::uint64_t ticket : std::exchange(watching_, {})) {
     if (!calls_->has_answer(ticket)) {
       calls_->forget(ticket);
@@ -182,10 +179,7 @@ Renewal ZookeeperLock::judge_watched() {
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
       hear(*told);
     } else if (const auto why = why_revoked(told, answer->data); !why.empty()) {
-      if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
       return RevocationRequested{why};
-    } else if (joined_) {
-      if (told) joined_->ours = told;
     }
   }
   return RenewalHeld{};
@@ -199,64 +193,19 @@ void ZookeeperLock::hear(HolderRecord told) {
   calls_->forget(calls_->send({.kind = Request::Kind::kChange, .changes = {word}}));
 }
 
-Hold ZookeeperLock::hold() const {
-  return {held_, joined_ ? joined_->participant.token : contenders_.back().token(),
-          entries_directory(ensemble_.root(), spec_.name)};
-}
-
 /// The next holder's node may have taken the place of ours, and a deletion cannot tell them apart: the end of our
-/// session can. Nobody enters a hold without entries that is marked as ended.
-Result<void> ZookeeperLock::end_one_node(const HoldSeen& seen, TimePoint until) {
-  if (!seen.is_there) return Error{ErrorCode::kLost, "it was deleted on " + calls_->store()};
-  HolderRecord data = decode_record(seen.data).value_or(record_of(spec_));
-  data.ended = true;
-  const auto noted = mark_ended(*calls_, hold(), encode(data), seen.version, until);
-  if (!noted && noted.error().code != ErrorCode::kDenied) return noted.error();
-  if (noted && !*noted) return Error{ErrorCode::kConflict, "the data of " + held_.front() + " have changed"};
+/// session can.
+Result<void> ZookeeperLock::end_one_node(TimePoint until) {
+  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
   return end_session(ensemble_, *calls_, until);
 }
 
-/// Our nodes go with the session where we have no right to delete them. Conflict: they have changed since they were
-/// seen.
-Result<void> ZookeeperLock::remove_nodes(const HoldSeen& seen, TimePoint until) {
-  if (is_one_node()) return end_one_node(seen, until);
-  auto removed = contenders_.back().remove(until, seen.version);
+/// Our nodes go with the session where we have no right to delete them.
+Result<void> ZookeeperLock::remove_nodes(TimePoint until) {
+  auto removed = contenders_.back().remove(until);
   if (removed || removed.error().code != ErrorCode::kDenied || shared_) return removed;
   calls_->end();
   return {};
-}
-
-/// Those that have entered it keep it. Else it is given back.
-Result<void> ZookeeperLock::release_entered(TimePoint until) {
-  bool marked = false;  // from then on the last one inside frees the lock
-  while (true) {
-    const auto seen = read_hold(*calls_, hold(), true, until, nullptr);
-    if (!seen) return seen.error();
-    entered_ = seen->is_there && !seen->entries.empty();
-    if (!entered_) {
-      auto released = remove_nodes(*seen, until);
-      if (marked && !released && released.error().code == ErrorCode::kLost) return {};
-      if (released || released.error().code != ErrorCode::kConflict) return released;
-      continue;
-    }
-    HolderRecord data = decode_record(seen->data).value_or(record_of(spec_));
-    if (std::exchange(data.ended, true)) return {};
-    const auto noted = mark_ended(*calls_, hold(), encode(data), seen->version, until);
-    if (!noted) return noted.error();
-    marked = marked || *noted;
-  }
-}
-
-/// The last one of them frees the lock, or it has died and we do, or there was none.
-Renewal ZookeeperLock::look_after_entries(TimePoint now) {
-  const bool changed = calls_->take_fired(hold().entries);
-  if (!changed && !(watch_at_ && now >= *watch_at_)) return RenewalHeld{};
-  watch_at_.reset();
-  const auto released = release_entered(now + std::min<Duration>(kLookBudget, spec_.ttl / 6));
-  if (released && !entered_) return RenewalLost{"it was given back"};
-  if (!released && released.error().code == ErrorCode::kLost) return RenewalLost{released.error().message};
-  if (!released) watch_at_ = runtime_.clock.now() + kWatchAgain;
-  return RenewalHeld{};
 }
 
 Result<void> ZookeeperLock::release(TimePoint until) {
@@ -264,22 +213,13 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   if (std::exchange(keep_session_, false)) {
     if (const auto files = LeaseFiles::open(false)) files->remove(spec_.owner);
   }
-  if (joined_) return leave_hold(*calls_, hold(), entry_, until);
   if (!calls_) {  // leave() has failed
     if (auto again = take_session_again(kLastTimeout, until); !again) return again;
   }
-  Result<void> released = Error{ErrorCode::kConflict, ""};
-  if (!is_one_node())
-    released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
-  const bool ask =
-      !released && (released.error().code == ErrorCode::kConflict || released.error().code == ErrorCode::kDenied);
-  if (ask) released = release_entered(until);
+  const auto released = is_one_node() ? end_one_node(until) : remove_nodes(until);
   if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
-  if (shared_ || released || released.error().code != ErrorCode::kUnavailable) return released;
-  entered_ = true;  // for all that is known: a look will show it
-  watch_at_ = runtime_.clock.now() + kWatchAgain;
   return released;
 }
 
@@ -311,7 +251,7 @@ Duration ZookeeperLock::timeout_to_ask() const {
 
 /// From now on the session is as long as the lease, and nobody but a file knows of it.
 Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
-  if (!spec_.take || joined_) return {};
+  if (!spec_.take) return {};
   const Duration timeout = ttl + spec_.lock_delay;
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);

@@ -80,15 +80,16 @@ TEST_CASE("A grant that turns out to be lost when it is renewed before it is tol
 
 TEST_CASE("A lock that was given back while others are inside it is renewed for them, alone, until the last has left") {
   World world;
-  world.lock.release = [&](TimePoint) {
-    world.lock.still_entered = true;
-    world.lock.wake_at = FakeClock::start() + 65s;
-    return Result<void>();
-  };
-  world.lock.held = [&](TimePoint) -> Renewal {
-    world.lock.wake_at.reset();
-    return RenewalLost{"it was given back"};
-  };
+  UniqueFd inner;
+  world.at(1s, [&] { world.enter(inner, world.spec); });
+  world.at(2s, [&] {
+    const auto told = World::heard_inside(inner);
+    REQUIRE(told.size() == 1);
+    const auto& granted = std::get<Granted>(told.front());
+    CHECK(granted.locks.front().reentered);
+    CHECK(granted.locks.front().owner == world.spec.owner);
+    CHECK(granted.lease == kTtl);
+  });
   SUBCASE("the supervisor gives it back") {
     world.at(25s, [&] { world.say_release(); });
     world.at(26s, [&] {
@@ -99,12 +100,77 @@ TEST_CASE("A lock that was given back while others are inside it is renewed for 
   SUBCASE("it died, and nothing is left of its command") {
     world.at(25s, [&] { world.die(); });
   }
+  world.at(65s, [&] { world.say_inside(inner, deadline_message("release", world.clock.now() + 3s)); });
   world.run();
-  CHECK(world.lock.releases == std::vector<Duration>{25s});
+  CHECK(world.lock.releases == std::vector<Duration>{65s});
   CHECK(world.lock.renewals == std::vector<Duration>{10s, 20s, 30s, 40s, 50s, 60s});
   CHECK(world.processes.streams_closed);
   CHECK(world.heard<Lost>().empty());
-  CHECK(world.ended >= 65s);
+  const auto told = World::heard_inside(inner);
+  REQUIRE(told.size() == 7);
+  CHECK(std::holds_alternative<Renewed>(told.front()));
+  CHECK(std::holds_alternative<Released>(told.back()));
+}
+
+TEST_CASE("A run inside that leaves, or is told that it may not enter, leaves the hold as it is") {
+  World world;
+  world.spec.mode = Mode::kShared;
+  UniqueFd first;
+  UniqueFd second;
+  UniqueFd stranger;
+  world.at(1s, [&] { world.enter(first, world.spec); });
+  world.at(2s, [&] {
+    LockSpec exclusive = world.spec;
+    exclusive.mode = Mode::kExclusive;
+    world.enter(second, exclusive);
+    LockSpec other = world.spec;
+    other.ancestor = HeldClaim{Owner::random(), FencingToken(7)};
+    world.say_inside(stranger, acquire_message(*BackendUrl::parse("redis://h"), other, world.style));
+  });
+  world.at(3s, [&] { world.say_inside(first, deadline_message("release", world.clock.now() + 3s)); });
+  world.at(4s, [&] {
+    const auto told = World::heard_inside(first);
+    REQUIRE(told.size() == 2);
+    CHECK(std::holds_alternative<Released>(told.back()));
+    const auto refused = World::heard_inside(second);
+    REQUIRE(refused.size() == 1);
+    CHECK(std::get<Refused>(refused.front()).error.code == ErrorCode::kUnsupported);
+    CHECK(World::heard_inside(stranger).empty());
+  });
+  world.at(5s, [&] { world.say_release(); });
+  world.run();
+  CHECK(world.last_word_is<Released>());
+  CHECK(world.lock.releases == std::vector<Duration>{5s});
+}
+
+TEST_CASE("The command of a run inside is ended when the hold is lost and that run is stopped, and when it is killed") {
+  World world;
+  world.processes.living = {{{11, 1}}};
+  UniqueFd inner;
+  UniqueFd life = std::move(*world.processes.watch(0));
+  world.at(1s, [&] { world.enter(inner, world.spec); });
+  world.at(2s, [&] { world.say_inside(inner, {"started", {}}, life.get()); });
+  world.at(3s, [&] { world.say({"started", {}}); });
+  SUBCASE("lost") {
+    world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"deleted"}; };
+    world.run();
+    const auto told = World::heard_inside(inner);
+    REQUIRE(told.size() == 2);
+    CHECK(std::get<Lost>(told.back()).final);
+    REQUIRE(world.processes.signals.size() == 1);
+    CHECK(world.processes.signals.front().at == kInterval + kKillAfter + kill_margin(kTtl) / 2);
+    CHECK(world.processes.signals.front().number == SIGKILL);
+    CHECK(world.lock.releases.empty());
+  }
+  SUBCASE("killed") {
+    world.at(4s, [&] { inner.reset(); });
+    world.at(6s, [&] { world.say_release(); });
+    world.run();
+    REQUIRE(world.processes.signals.size() == 1);
+    CHECK(world.processes.signals.front().at == 4s);
+    CHECK(world.processes.signals.front().number == SIGTERM);
+    CHECK(world.lock.releases == std::vector<Duration>{6s});
+  }
 }
 
 TEST_CASE("A release that crosses a renewal ends its wait, and is answered at once") {
@@ -136,17 +202,8 @@ TEST_CASE("A release that was not confirmed in time is said to be so, and repeat
     return Result<void>(Error{ErrorCode::kUnavailable, "cut"});
   };
   world.at(1s, [&] { world.say_release(); });
-  SUBCASE("nobody is inside") {
-    world.run();
-    CHECK(limits == std::vector{FakeClock::start() + 4s, lease_deadline(FakeClock::start(), kTtl)});
-  }
-  SUBCASE("somebody is: that is for the lock to find out") {
-    world.lock.still_entered = true;
-    world.lock.held = [](TimePoint) { return RenewalLost{"all have left"}; };
-    world.lock.wake_at = FakeClock::start() + 5s;
-    world.run();
-    CHECK(limits == std::vector{FakeClock::start() + 4s});
-  }
+  world.run();
+  CHECK(limits == std::vector{FakeClock::start() + 4s, lease_deadline(FakeClock::start(), kTtl)});
   CHECK(world.last_word_is<ReleaseUnconfirmed>());
   CHECK(world.processes.streams_closed);
 }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 
+#include "lib/keeper/hold_socket.h"
 #include "lib/keeper/keeper_loop.h"
 #include "lib/keeper/packets.h"
 #include "lib/lock/lease.h"
@@ -103,7 +104,6 @@ struct LockScript {
   std::vector<Duration> renewals;
   std::vector<Duration> releases;
   std::vector<Duration> leaves;
-  bool still_entered = false;
   std::optional<int> ended;  ///< how the command ended, if that was told before the release
 };
 
@@ -129,7 +129,6 @@ class ScriptedLock final : public LockDriver {
     script_.leaves.push_back(ttl);
     return script_.leave();
   }
-  bool is_still_entered() const override { return script_.still_entered; }
 
  private:
   LockScript& script_;
@@ -169,6 +168,26 @@ class World {
   void say_started() {
     const auto guard = processes.watch(0);
     say({"started", {}}, guard->get());
+  }
+  /// A run inside says something, on a connection of its own that is `socket` from then on.
+  void say_inside(UniqueFd& socket, const Message& message, int descriptor = -1) {
+    if (!socket.valid()) socket = connect_to_hold(spec.owner).socket;
+    REQUIRE(socket.valid());
+    send_packet(socket.get(), encode(message), descriptor);
+  }
+  void enter(UniqueFd& socket, LockSpec inner) {
+    inner.ancestor = HeldClaim{spec.owner, FencingToken(7)};
+    say_inside(socket, acquire_message(*BackendUrl::parse("redis://h"), inner, style));
+  }
+  /// What was said to it since the last look.
+  static std::vector<SessionEvent> heard_inside(const UniqueFd& socket) {
+    static char packet[kLargestMessage];
+    std::vector<SessionEvent> all;
+    ssize_t size = 0;
+    while ((size = recv(socket.get(), packet, sizeof packet, MSG_DONTWAIT)) > 0) {
+      all.push_back(*parse_event(*decode({packet, static_cast<std::size_t>(size)})));
+    }
+    return all;
   }
   void say_release() { say(deadline_message("release", clock.now() + 3s)); }
   void die() {

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+# Re-entry: a run inside a hold of the same key, with every store. Its keeper is that of the outermost run, which counts; a
+# server is not asked. Locally, where there is no keeper, the kernel counts.
+load ../support/cli
+load ../support/stores
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  # inside NAME WORD...: a run inside, whose end is written to NAME; its command waits for NAME.go.
+  script inside <<'SCRIPT'
+#!/bin/bash
+name=$1
+shift
+exec "$PROGRAMS/watched" "$name" dlock run --ttl "${TTL:-30s}" "$@" "$KEY" -- command_inside "$name"
+SCRIPT
+  script command_inside <<'SCRIPT'
+#!/bin/bash
+echo "$DLOCK_OWNER $DLOCK_TOKEN" >"$1.held"
+echo $$ >"$1.command.pid"
+until [ -e "$1.go" ]; do sleep 0.02; done
+SCRIPT
+  # around NAME...: the command of an outer run, with these inside at once. It ends when `leave` is there.
+  script around <<'SCRIPT'
+#!/bin/bash
+echo "$DLOCK_OWNER $DLOCK_TOKEN" >outer.held
+for name in "$@"; do setsid inside "$name" >"$name.out" 2>&1 </dev/null 3>&- & done
+until [ -e leave ]; do sleep 0.02; done
+SCRIPT
+  export PROGRAMS=$programs
+}
+teardown() { end_world; }
+
+new_row() {
+  rm -f ./*.go ./*.held ./*.pid ./*.out leave one two outer
+  export KEY=$key
+}
+local_store() { [[ $DLOCK_BACKEND == local:* ]]; }
+# A run around two.
+outer() {
+  new_row
+  start_watched outer dlock run --ttl "${TTL:-30s}" "$key" -- around one two
+  wait_until filled one.held
+  wait_until filled two.held
+}
+entered() { [ "$(holder_field "$key" count)" = "$1" ]; }
+claim_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^DLOCK_HELD=//p'; } # PID
+has_no_keeper() { [ -z "$(pgrep -P "$(cat "$1.pid")" '^dlock-')" ]; }
+
+counted() {
+  outer
+  cmp outer.held one.held
+  cmp outer.held two.held
+  entered 3
+  local_store || { has_no_keeper one && has_no_keeper two; }
+  run -75 dlock run -q -n "$key" -- touch ran
+  touch one.go
+  [ "$(how_ended one)" = "exit 0" ]
+  wait_until entered 2
+  # The outer one ends before the inner one: its status is its own, and the hold goes on.
+  touch leave
+  [ "$(how_ended outer)" = "exit 0" ]
+  entered 1
+  run -75 dlock run -q -n "$key" -- touch ran
+  touch two.go
+  [ "$(how_ended two)" = "exit 0" ]
+  is_free "$key"
+  [ ! -e ran ]
+}
+@test "each store: two inside at once, in sessions of their own, are counted, and whoever ends last frees the lock" { on_each_store counted; }
+
+deep() {
+  new_row
+  # shellcheck disable=SC2016 # for the shells inside
+  run -0 dlock run "$key" -- sh -c 'echo "$DLOCK_OWNER"
+    exec env -i PATH="$PATH" HOME="$HOME" DLOCK_HELD="$DLOCK_HELD" DLOCK_BACKEND="$DLOCK_BACKEND" KEY="$KEY" \
+      dlock run -n "$KEY" -- sh -c "dlock run -n $KEY -- printenv DLOCK_OWNER; dlock inspect $KEY"'
+  [ "${lines[0]}" = "${lines[1]}" ]
+  [[ "$output" == *"entered 2 times"* ]]
+  is_free "$key"
+  # What is left of it is nobody's claim.
+  local stale
+  stale=$(dlock run "$key" -- printenv DLOCK_HELD)
+  run -0 env DLOCK_HELD="$stale" dlock run -n "$key" -- true
+  hold_lock "$key"
+  run -75 env DLOCK_HELD="$stale" dlock run -q -n "$key" -- touch ran
+  let_go
+}
+@test "each store: three deep, with an environment that has nothing but DLOCK_HELD; a claim of old is ignored" { on_each_store deep; }
+
+modes() {
+  new_row
+  run -0 dlock run "$key" -- dlock run -n "$key" -- true
+  if can shared; then
+    run -0 dlock run "$key" -- dlock run -n --shared "$key" -- true
+    run -0 dlock run --shared "$key" -- dlock run -n --shared "$key" -- true
+    run -78 dlock run --shared "$key" -- dlock run "$key" -- touch ran
+    [[ "$output" == *"would wait for the hold it is inside of"* ]]
+  fi
+  if can permits; then
+    run -0 dlock run --permits 3 "$key" -- dlock run -n --permits 3 "$key" -- true
+    run -78 dlock run --permits 3 "$key" -- dlock run --permits 2 "$key" -- touch ran
+    [[ "$output" == *"is held with --permits 3, which is not what was asked for"* ]]
+  fi
+  [ ! -e ran ]
+  is_free "$key"
+}
+@test "each store: another mode inside, or other permits" { on_each_store modes; }
+
+some_held() {
+  new_row
+  if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
+  hold_lock "$key:c"
+  run -75 dlock run "$key:b" -- dlock run -q -n "$key:a" "$key:b" "$key:c" -- touch ran
+  let_go
+  run -0 dlock run "$key:b" -- sh -c "dlock run -n $key:a $key:b -- env -u DLOCK_HELD dlock run -q -n $key:a -- true; echo \$?
+    env -u DLOCK_HELD dlock run -n $key:a -- true; env -u DLOCK_HELD dlock run -q -n $key:b -- true; echo \$?"
+  [ "$output" = $'75\n75' ]
+  is_free "$key:a"
+  is_free "$key:b"
+  [ ! -e ran ]
+}
+@test "each store: of several keys those that are held are entered, the others taken and given back" { on_each_store some_held; }
+
+# One of the two is stopped, and so is the outer one: all commands are ended all the same. (Locally the outer one ends
+# those inside with its own command.)
+loss() {
+  TTL=$((3 * slowness))s outer
+  local_store || kill -STOP "$(cat one.pid)" "$(pid_of outer)"
+  run -0 dlock force-release --yes "$key"
+  wait_until ended "$(cat one.command.pid)"
+  wait_until ended "$(cat two.command.pid)"
+  if ! local_store; then
+    [ "$(how_ended two)" = "exit 79" ]
+    grep -q "LOST $key" two.out
+    kill -CONT "$(pid_of outer)"
+  fi
+  [ "$(how_ended outer)" = "exit 79" ]
+}
+@test "each store: a loss is told to all inside, and ends the command of one that is stopped" { on_each_store loss; }
+
+keeper_killed() {
+  ! local_store || return 0
+  TTL=$((3 * slowness))s outer
+  local keeper claim
+  keeper=$(keeper_of outer)
+  claim=$(claim_of "$(cat one.command.pid)")
+  kill -STOP "$(pid_of outer)"
+  kill -KILL "$keeper"
+  # Where the lock is a connection, it is gone. Else a new one finds that the hold is there, and its keeper is not.
+  if [[ $DLOCK_BACKEND != *strategy=session && $DLOCK_BACKEND != *strategy=row ]]; then
+    run -78 env DLOCK_HELD="$claim" dlock run "$key" -- touch ran
+    [[ "$output" == *"$key is held by a command around this one, whose dlock is not to be reached from here"* ]]
+  fi
+  [ "$(how_ended one)" = "exit 79" ]
+  [ "$(how_ended two)" = "exit 79" ]
+  kill -CONT "$(pid_of outer)"
+  [ "$(how_ended outer)" = "exit 79" ]
+  [ ! -e ran ]
+}
+@test "each store: the keeper is killed: who is inside ends, 79; who comes is refused, 78" { on_each_store keeper_killed; }
+
+# Locally the lease ends when it would have ended, and the run inside holds beyond that end.
+leased() {
+  can detaches || return 0
+  new_row
+  eval "$(dlock acquire --shell --ttl 3s "$key")"
+  run -0 dlock run -n "$key" -- sh -c "sleep 4; dlock run -n $key -- printenv DLOCK_OWNER
+    env -u DLOCK_HELD dlock run -q -n $key -- touch ran || echo \$?"
+  [ "$output" = "$DLOCK_OWNER"$'\n75' ]
+  if ! local_store; then
+    run -75 env -u DLOCK_HELD dlock run -q -n "$key" -- touch ran
+    run -0 dlock release --owner "$DLOCK_OWNER" "$key"
+  fi
+  unset "${!DLOCK_H@}" DLOCK_OWNER DLOCK_TOKEN DLOCK_STORE DLOCK_KEY DLOCK_KEYS DLOCK_DEADLINE
+  is_free "$key"
+  [ ! -e ran ]
+}
+@test "each store: a run inside a lease of acquire keeps it, and leaves it" { on_each_store leased; }
+
+watched_process() {
+  ! local_store || return 0
+  new_row
+  start sleep 60
+  local watched=$started_pid
+  eval "$(dlock acquire --shell --watch-pid "$watched" "$key")"
+  start_watched one dlock run -n "$key" -- command_inside one
+  wait_until filled one.held
+  kill -KILL "$watched"
+  run -75 env -u DLOCK_HELD dlock run -q -w 0.3 "$key" -- touch ran
+  touch one.go
+  [ "$(how_ended one)" = "exit 0" ]
+  unset "${!DLOCK_H@}" DLOCK_OWNER DLOCK_TOKEN DLOCK_STORE DLOCK_KEY DLOCK_KEYS DLOCK_DEADLINE
+  wait_until is_free "$key"
+  # The same for a hold, and for a lease inside a run, which ends with the process that is watched.
+  start sleep 60
+  watched=$started_pid
+  run -0 dlock run "$key" -- sh -c "dlock acquire --watch-pid $watched $key"
+  run -75 dlock run -q -n "$key" -- touch ran
+  kill -KILL "$watched"
+  wait_until is_free "$key"
+  [ ! -e ran ]
+}
+@test "each store: a run inside what acquire --watch-pid keeps, and the other way round" { on_each_store watched_process; }
+
+# Its supervisor is killed: its keeper, which is that of the outer one, ends its command and keeps the hold.
+killed_inside() {
+  outer
+  kill -KILL "$(cat one.pid)"
+  if ! local_store; then
+    wait_until ended "$(cat one.command.pid)"
+    wait_until entered 2
+  fi
+  kill -0 "$(cat two.command.pid)"
+  run -75 dlock run -q -n "$key" -- touch ran
+  touch one.go two.go leave
+  [ "$(how_ended two)" = "exit 0" ]
+  [ "$(how_ended outer)" = "exit 0" ]
+  wait_until is_free "$key"
+  [ ! -e ran ]
+}
+@test "each store: a run inside is killed: its command ends, and the others hold" { on_each_store killed_inside; }
+
+other_user() {
+  ! local_store || return 0
+  new_row
+  run -0 dlock run "$key" -- setpriv --reuid=65534 --regid=65534 --clear-groups -- \
+    env "HOME=$BATS_TEST_TMPDIR/nowhere" dlock run -n "$key" -- printenv DLOCK_KEY
+  [ "$output" = "$key" ]
+  is_free "$key"
+}
+@test "each store: a run inside as another user (sudo) enters; two users without rights do not" {
+  need_root
+  open_world
+  install -d "$BATS_TEST_TMPDIR/libexec/dlock"
+  cp -r "${DLOCK%/bin/dlock}/libexec/dlock/." "$BATS_TEST_TMPDIR/libexec/dlock/"
+  on_each_store other_user
+  use "$DLOCK_TEST_REDIS"
+  key=users-$$
+  start_watched outer setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" \
+    dlock run "$key" -- sleep 60
+  wait_until eval 'command_of outer >command.pid'
+  run -78 setpriv --reuid=65533 --regid=65533 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" \
+    DLOCK_HELD="$(claim_of "$(cat command.pid)")" dlock run "$key" -- true
+  [[ "$output" == *"whose dlock is not to be reached from here"* ]]
+}
+
+@test "in another network namespace the hold is not to be reached: 78, and no wait for itself" {
+  unshare -n true 2>/dev/null || skip "no right to unshare"
+  use "$DLOCK_TEST_REDIS_UNIX"
+  run -78 timeout 20 dlock run k-$$ -- unshare -n dlock run k-$$ -- touch ran
+  [[ "$output" == *"is held by a command around this one, whose dlock is not to be reached from here"* ]]
+  [ ! -e ran ]
+}
