@@ -98,6 +98,35 @@ bool holds_password(const std::string& value) {
   return url && !url->password.empty();
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r"), text.size());
+  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// The line to write for one that lacks its quotes, as in `fair = yes` or `[key.deploy/prod]`; else what to know of
+/// TOML. A value is repeated only if it cannot be a secret.
+std::string advice_on(std::string_view line) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:*";
+  line = trimmed(line.substr(0, line.find('#')));
+  const auto plain = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
+  };
+  if (line.starts_with("[key.") && line.ends_with(']')) {
+    const std::string_view name = line.substr(5, line.size() - 6);
+    if (plain(name)) return "write [key.\"" + std::string(name) + "\"]";
+  }
+  std::string_view value = line;
+  const std::string_view key = trimmed(cut(value, '='));
+  value = trimmed(value);
+  const bool number = value.find_first_not_of("0123456789.:-") == std::string_view::npos;
+  if (plain(key) && plain(value) && !number && !key.starts_with("pass")) {
+    const bool yes = value == "yes" || value == "on", no = value == "no" || value == "off";
+    const std::string text = yes ? "true" : no ? "false" : '"' + std::string(value) + '"';
+    return "write " + std::string(key) + " = " + text;
+  }
+  return "the file is TOML: values other than numbers, true and false stand in quotes; see man 5 dlock.toml";
+}
+
 class ConfigReader {
  public:
   ConfigReader(const std::string& path, const ConfigRules& rules) : path_(path), rules_(rules), keys_(rules.keys()) {}
@@ -121,9 +150,10 @@ class ConfigReader {
   }
 
   /// Of a file that is not TOML nothing is read: any line of it may name the backend.
-  ParsedConfig refuse(const toml::parse_error& error) {
-    wrong(error.source(), std::string(error.description()),
-          "the file is TOML: values other than numbers, true and false stand in quotes; see man 5 dlock.toml");
+  ParsedConfig refuse(const toml::parse_error& error, std::string_view text) {
+    std::string_view line;
+    for (std::uint32_t i = 0; i < error.source().begin.line; ++i) line = cut(text, '\n');
+    wrong(error.source(), std::string(error.description()), advice_on(line));
     hides_backend();
     return read({});
   }
@@ -357,7 +387,7 @@ class ConfigReader {
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules) {
   ConfigReader reader(path, rules);
   const toml::parse_result parsed = toml::parse(text);
-  return parsed ? reader.read(parsed.table()) : reader.refuse(parsed.error());
+  return parsed ? reader.read(parsed.table()) : reader.refuse(parsed.error(), text);
 }
 
 }  // namespace dlock

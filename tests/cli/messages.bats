@@ -142,9 +142,10 @@ file_says() {
     -- '[defaults]' 'default-backend = "local:"'
   file_says ":3:1: unknown key 'wait' in [backend.x]" 'it belongs below the line [defaults]' \
     -- '[backend.x]' 'url = "redis://h"' 'wait = "10m"'
-  file_says ':2:' 'other than numbers, true and false stand in quotes' -- '[defaults]' 'wait = 10m'
-  file_says ':2:' 'stand in quotes' -- '[defaults]' 'fair = yes'
-  file_says ':1:' 'stand in quotes' -- '[key.deploy/prod]' 'wait = 5'
+  file_says ':2:' 'write wait = "10m"' -- '[defaults]' 'wait = 10m'
+  file_says ':2:' 'write on-lost = "kill"' -- '[defaults]' ' on-lost = kill # at once'
+  file_says ':2:' 'write fair = true' -- '[defaults]' 'fair = yes'
+  file_says ':1:' 'write [key."deploy/prod"]' -- '[key.deploy/prod]' 'wait = 5'
   printf '%s\n' '[backend.x]' >dlock.toml
   says 78 ':1:' '[backend.x] has no url' 'add url = "redis://host"' -- dlock run -C "$PWD/dlock.toml" -b x k -- touch ran
   run -78 dlock config check -C "$PWD/dlock.toml"

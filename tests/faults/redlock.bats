@@ -347,7 +347,6 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
   life_cut_everywhere 1s 7
 }
 
-
 # --- what is left behind ------------------------------------------------------------------------------------------------------------
 
 # bats test_tags=all

@@ -143,8 +143,8 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
       {"[defaults]\nreason = \"${NOT_SET}\"\n", "f.toml:2:1: reason: the variable NOT_SET is not set", "${NOT_SET:-"},
       {"[defaults]\nreason = \"${RUN\"\n", "reason: a ${ has no }", "$${"},
       {"[defaults]\nreason = \"${7}\"\n", "'7' is not the name of a variable", "$${"},
-      {"[defaults]\nttl = 5s\n", "f.toml:2:", "stand in quotes"},
-      {"[key.deploy/prod]\nttl = 5\n", "f.toml:1:", "stand in quotes"},
+      {"[defaults]\nttl = 5s\n", "f.toml:2:", "write ttl = \"5s\""},
+      {"[key.deploy/prod]\nttl = 5\n", "f.toml:1:", "write [key.\"deploy/prod\"]"},
       {"[\\u0051]\n", "f.toml:1:2:", "TOML"},  // aborts a toml++ whose assertions are on
       {"é = 1\n", "f.toml:1:1:", "TOML"},      // undefined behaviour in toml++ 3.3 as it comes
       {"[defaults\n", "f.toml:1:", "TOML"},
