@@ -40,8 +40,8 @@ int exec_keeper_program(const std::string& program, const Call& call) {
   return fail(log, system_error("cannot run " + program, errno));
 }
 
-/// Does `work` in a child where a library of this program may crash on what its server sends: its parent tells
-/// of that. A command of the user's is not to have such a parent.
+/// Does `work` in a child where a library of this program may crash on what its server sends: its parent reports
+/// it. A command of the user's has no such parent.
 int outliving_crashes(const Call& call, const std::function<int()>& work) {
   const Options& options = call.options;
   if (!may_crash() || !options.child.empty() || options.shell_command) return work();

@@ -7,14 +7,6 @@
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {
-namespace {
-
-std::int64_t per_second(std::size_t count, Duration took) {
-  const double seconds = std::chrono::duration<double>(took).count();
-  return seconds > 0 ? static_cast<std::int64_t>(static_cast<double>(count) / seconds) : 0;
-}
-
-}  // namespace
 
 std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
                        const ContendedResult& contended, const Look& look) {

@@ -240,11 +240,6 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
 
 const char* way_name(Way way) { return way == Way::kTake ? "take" : way == Way::kReserve ? "reserve" : "lock"; }
 
-std::int64_t per_second(const StockBenchRow& row) {
-  const double seconds = std::chrono::duration<double>(row.took).count();
-  return seconds > 0 ? static_cast<std::int64_t>(static_cast<double>(row.orders) / seconds) : 0;
-}
-
 std::string column(std::string text, std::size_t width, bool left = false) {
   // Counted in characters: "µs" has one byte more.
   std::size_t length = 0;
@@ -279,7 +274,8 @@ std::string bench_stock_text(const std::string& store, int takers, const std::ve
                      column("p50", 10) + column("p99", 10) + "\n";
   for (const StockBenchRow& row : rows) {
     text += column(way_name(row.way), 9, true) + column(std::to_string(row.segments), 9) +
-            column(row.step > 0s ? fine_duration(row.step) : "-", 8) + column(std::to_string(per_second(row)), 11) +
+            column(row.step > 0s ? fine_duration(row.step) : "-", 8) +
+            column(std::to_string(per_second(row.orders, row.took)), 11) +
             column(fine_duration(row.order.percentile(50)), 10) + column(fine_duration(row.order.percentile(99)), 10) +
             "\n";
   }
@@ -293,7 +289,7 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
   for (const StockBenchRow& row : rows) {
     json.begin_object().key("way").text(way_name(row.way)).key("segments").number(row.segments);
     json.key("takers").number(takers_of(row)).key("step_ms").whole_ms(row.step);
-    json.key("orders_per_second").number(per_second(row)).key("order");
+    json.key("orders_per_second").number(per_second(row.orders, row.took)).key("order");
     put_latencies(json, row.order);
     json.end_object();
   }

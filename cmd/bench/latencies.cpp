@@ -34,6 +34,11 @@ std::string percentile_text(const Latencies& latencies) {
          "  p99 " + fine_duration(latencies.percentile(99)) + "  longest " + fine_duration(latencies.longest());
 }
 
+std::int64_t per_second(std::size_t count, Duration took) {
+  const double seconds = std::chrono::duration<double>(took).count();
+  return seconds > 0 ? static_cast<std::int64_t>(static_cast<double>(count) / seconds) : 0;
+}
+
 void put_latencies(JsonWriter& json, const Latencies& latencies) {
   json.begin_object().key("count").number(static_cast<std::int64_t>(latencies.count()));
   json.key("p50_ms").ms(latencies.percentile(50)).key("p90_ms").ms(latencies.percentile(90));

@@ -31,6 +31,9 @@ std::string percentile_text(const Latencies& latencies);
 /// "850 ns", "4.8 µs", "12 ms", "1.3 s": two significant digits at least.
 std::string fine_duration(Duration length);
 
+/// How many there were in each second of `took`.
+std::int64_t per_second(std::size_t count, Duration took);
+
 /// {"count":..,"p50_ms":..,"p90_ms":..,"p99_ms":..,"longest_ms":..}
 void put_latencies(JsonWriter& json, const Latencies& latencies);
 

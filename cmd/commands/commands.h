@@ -115,8 +115,8 @@ std::string stock_parts_text(const StockParts& parts);
 // --- commands without a store ---
 
 /// dlock history: what happened to the locks that are named, or all, in the store that was typed, or all, as far as it
-/// was recorded (--events). What is no event in the file, and a clock that went back, is told on stderr and changes no
-/// status.
+/// was recorded (--events). What is no event in the file, and a clock that went back, is reported on stderr and changes
+/// no status.
 int history_command(const Options& options, const Runtime& runtime, Output& out);
 
 /// `dlock config show` prints the merged settings; `dlock config check` says every mistake, and with --strict takes a

@@ -48,7 +48,7 @@ Result<void> read_slots(const OptionReader& from, Options& options) {
   return {};
 }
 
-/// The queue that serves who came first is what tells which one is the latest.
+/// The queue in order of arrival says which one is the latest.
 Result<void> read_supersedes(const OptionReader& from, Options& options) {
   bool replace = false;
   bool newest = false;

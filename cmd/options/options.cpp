@@ -35,7 +35,7 @@ bool needs_no_backend(const Arguments& arguments) {
   return (command_row(arguments.command).traits & kNeedsNoSettings) != 0;
 }
 
-/// The mistake of a flag or of a variable, which nobody goes on with; nullptr: there is none.
+/// The mistake of a flag or of a variable, which no command goes on with; nullptr: there is none.
 const Error* typed_mistake(const Options& options) {
   const auto typed = [](const Error& mistake) { return mistake.code != ErrorCode::kMisconfigured; };
   const auto found = std::find_if(options.mistakes.begin(), options.mistakes.end(), typed);

@@ -94,7 +94,7 @@ const Setting* find_in(const Config& config, const KeySections& of, const Option
   return nullptr;
 }
 
-std::string told(const Setting* setting, std::string_view key) {
+std::string where_set(const Setting* setting, std::string_view key) {
   if (setting == nullptr) return "not set for " + std::string(key);
   return setting->value() + " for " + std::string(key) + " (" + setting->origin.text() + ")";
 }
@@ -115,7 +115,7 @@ Result<void> choose(Config& config, const std::vector<KeySections>& keys, const 
   for (const KeySections& other : keys) {
     const Setting* theirs = find_in(config, other, row);
     const bool same = chosen == nullptr || theirs == nullptr ? chosen == theirs : chosen->values == theirs->values;
-    if (!same) return disagree(row, told(chosen, keys.front().key), told(theirs, other.key));
+    if (!same) return disagree(row, where_set(chosen, keys.front().key), where_set(theirs, other.key));
   }
   if (chosen == nullptr) return {};
   Setting copy = *chosen;

@@ -39,17 +39,9 @@ std::optional<std::size_t> with_head(std::string_view data, std::size_t length_b
 }  // namespace
 
 std::optional<std::size_t> message_size(Framing framing, std::string_view data) {
-  switch (framing) {
-    case Framing::kBytes:
-      return data.size();
-    case Framing::kRedis:
-      return resp_size(data);
-    case Framing::kFrames:
-      return with_head(data, 4, true);
-    case Framing::kPackets:
-      return with_head(data, 3, false);
-  }
-  return data.size();
+  if (framing == Framing::kRedis) return resp_size(data);
+  if (framing == Framing::kFrames) return with_head(data, 4, true);
+  return framing == Framing::kPackets ? with_head(data, 3, false) : data.size();
 }
 
 Framing framing_of(const BackendUrl& url) {

@@ -91,7 +91,7 @@ std::unique_ptr<LockSession> once_session(const Store& store, const Options& opt
 
 WaitPolicy wait_policy(const Options& options, TimePoint now) {
   WaitPolicy policy;
-  // With --replace it means: behind nobody.
+  // With --replace: only where the queue is empty.
   const bool once = options.nonblock || (options.wait && *options.wait == Duration::zero());
   policy.once = once && options.supersedes != Supersedes::kReplace;
   if (options.wait && !once) policy.until = now + *options.wait;

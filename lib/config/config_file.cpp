@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <tuple>
 
 #include "lib/base/text.h"
@@ -50,43 +51,18 @@ namespace {
 using Shape = ConfigKey::Shape;
 
 const char* type_name(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::none:
-      return "nothing";
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "a list";
-    case toml::node_type::string:
-      return "a text";
-    case toml::node_type::integer:
-      return "a whole number";
-    case toml::node_type::floating_point:
-      return "a number";
-    case toml::node_type::boolean:
-      return "a yes or no";
-    case toml::node_type::date:
-    case toml::node_type::time:
-    case toml::node_type::date_time:
-      return "a date or time";
-  }
-  return "something else";
+  constexpr const char* kNames[] = {"nothing",  "a table",     "a list",         "a text",         "a whole number",
+                                    "a number", "a yes or no", "a date or time", "a date or time", "a date or time"};
+  static_assert(static_cast<int>(toml::node_type::date_time) + 1 == std::size(kNames));
+  return kNames[static_cast<int>(node.type())];
 }
 
 const char* wanted(Shape shape) {
-  switch (shape) {
-    case Shape::kText:
-      return "a text in quotes";
-    case Shape::kFlag:
-      return "true or false";
-    case Shape::kNumber:
-      return "a whole number";
-    case Shape::kDuration:
-      return "a duration such as \"30s\", or a number of seconds";
-    case Shape::kList:
-      return "a text in quotes, or a list of them: [\"...\", \"...\"]";
-  }
-  return "";
+  constexpr const char* kForms[] = {"a text in quotes", "true or false", "a whole number",
+                                    "a duration such as \"30s\", or a number of seconds",
+                                    "a text in quotes, or a list of them: [\"...\", \"...\"]"};
+  static_assert(static_cast<int>(Shape::kList) + 1 == std::size(kForms));
+  return kForms[static_cast<int>(shape)];
 }
 
 /// Whether `value` is a URL with a password that stands in the file itself, not in a variable. Only what has the form

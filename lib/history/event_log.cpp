@@ -135,18 +135,10 @@ std::optional<Result<EventPlace>> journal_at(std::string_view text) {
 }  // namespace
 
 std::string EventPlace::text() const {
-  const std::string where = path.empty() ? "" : ":" + path;
-  switch (kind) {
-    case Kind::kOff:
-      return "off";
-    case Kind::kFile:
-      return path;
-    case Kind::kJournal:
-      return std::string(kJournal) + where;
-    case Kind::kDescriptor:
-      return std::string(kDescriptor) + std::to_string(fd);
-  }
-  return {};
+  if (kind == Kind::kOff) return "off";
+  if (kind == Kind::kFile) return path;
+  if (kind == Kind::kDescriptor) return std::string(kDescriptor) + std::to_string(fd);
+  return std::string(kJournal) + (path.empty() ? "" : ":" + path);
 }
 
 Result<EventPlace> parse_event_place(std::string_view text) {

@@ -78,15 +78,9 @@ struct Style {
 };
 
 Style style_of(Span::Kind kind) {
-  switch (kind) {
-    case Span::Kind::kWait:
-      return {"#dbe7f3", "#9bb8d3", "#2b4a66"};
-    case Span::Kind::kHold:
-      return {"#1f4e79", "#1f4e79", "#ffffff"};
-    case Span::Kind::kLost:
-      return {kRed, kRed, "#ffffff"};
-  }
-  return {kGrey, kGrey, kInk};
+  constexpr Style kStyles[] = {
+      {"#dbe7f3", "#9bb8d3", "#2b4a66"}, {"#1f4e79", "#1f4e79", "#ffffff"}, {kRed, kRed, "#ffffff"}};
+  return kStyles[static_cast<std::size_t>(kind)];
 }
 
 class Drawing {
