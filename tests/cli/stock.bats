@@ -143,27 +143,6 @@ _json() {
 }
 @test "create, resize, rebalance and drop answer in JSON" { on_each _json; }
 
-_add_too_many() {
-  create 9007199254740992 1
-  run -78 dlock stock add "$phone" --qty 1 --id truck
-  [[ "$output" == *"more than fits"*"9007199254740992"* ]]
-  is total 9007199254740992
-  run -0 dlock stock take "$phone" --qty 2
-  balanced
-}
-@test "add: more items than a stock counts to are refused, and the stock goes on" { on_each _add_too_many; }
-
-_crowd() {
-  create 10 4
-  local i
-  for i in {1..12}; do start_watched "taker$i" dlock -q stock take "$phone" --id "$i"; done
-  for i in {1..12}; do how_ended "taker$i"; done >ends
-  [ "$(grep -c '^exit 0$' ends)" = 10 ]
-  [ "$(grep -c '^exit 80$' ends)" = 2 ]
-  is total 0
-}
-@test "twelve takers of ten items: ten are served, two are told that it is short" { on_each _crowd; }
-
 @test "show on a terminal has a bar for each segment, and --watch follows until q" {
   create 8 2
   run terminal -- dlock stock show "$phone"

@@ -84,22 +84,6 @@ locks_and_excludes() { # KEY [OPTION...]
   let_go
 }
 
-@test "keys with blanks, dots, every letter and slashes are different keys" {
-  local name other
-  for name in 'a b' 'ключ' '.' '..' 'x/y' 'a%2Fb' '-' zookeeper; do
-    hold_lock -- "$key$name"
-    run -75 dlock run -q -n -- "$key$name" true
-    for other in 'a b' 'ключ' '.' '..' 'x/y' 'a%2Fb' '-' zookeeper; do
-      [ "$other" = "$name" ] || run -0 dlock run -q -n -- "$key$other" true
-    done
-    let_go
-  done
-  # What is named like a contender of the lock above it.
-  hold_lock "$key/x-lock-0000000001"
-  run -0 dlock run -q -n "$key" -- true
-  let_go
-}
-
 @test "the fencing token grows: across releases, and a directory that is made again" {
   kazoo_there k
   token() { dlock run "$key" -- sh -c 'echo "$DLOCK_TOKEN"'; }
@@ -152,17 +136,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -79 dlock release "$key" --owner "$owner"
 }
 
-@test "what is kept of a lease is readable by its owner alone, and gone with it" {
-  local folder=/var/lib/dlock/zookeeper owner
-  [ "$(id -u)" = 0 ] || folder=$HOME/.local/state/dlock/zookeeper
-  run -0 --separate-stderr dlock acquire --ttl 5s "$key"
-  owner=${output%% *}
-  [ "$(stat -c %a "$folder/$owner.lease")" = 600 ]
-  [ "$(stat -c %a "$folder")" = 700 ]
-  run -0 dlock release "$key" --owner "$owner"
-  [ ! -e "$folder/$owner.lease" ]
-}
-
 @test "a lease whose session has no place on this machine: nothing is printed, and nothing was locked" {
   need_root
   open_world
@@ -182,16 +155,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   done
   [ ! -e ran ]
   is_free "$key"
-}
-
-@test "doctor and ping answer; doctor names session bounds and version" {
-  local url
-  for url in "$DLOCK_TEST_ZK" "$DLOCK_TEST_ZK3"; do
-    use "$url"
-    run -0 dlock ping
-    run -0 dlock doctor
-    [[ "$output" == *session* ]]
-  done
 }
 
 @test "many names, of which one is known: it is found" {

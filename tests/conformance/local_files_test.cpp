@@ -126,21 +126,6 @@ TEST_CASE("tokens grow and the lock excludes when the wall clock is set back") {
   }
 }
 
-TEST_CASE("in a directory that a group shares, files are made for the group despite the umask") {
-  Machine m;
-  REQUIRE(chmod(m.locks.path().c_str(), 02770) == 0);
-  const mode_t before = umask(077);
-  Acquisition holder(*m.a, exclusive("k"));
-  holder.held();
-  umask(before);
-  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) {
-    struct stat st {};
-    REQUIRE(stat(entry.path().c_str(), &st) == 0);
-    CHECK((st.st_mode & 0777) == 0660);
-  }
-  holder.release();
-}
-
 TEST_CASE("who gives a lock back at once is told that it was taken away before") {
   for (const bool aged : {false, true}) {
     check_lost_at_once(aged, [](Machine& m) { free_by_force(m, "ops@ci-4: it hangs"); });

@@ -3,7 +3,6 @@
 load ../support/cli
 load ../support/redis
 load ../support/deployments
-load ../support/mysql
 load ../support/mounts
 
 setup() {
@@ -137,17 +136,6 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
 }
 
 # bats test_tags=all
-@test "verify: a hook that fails is told of and not counted, and one that does not exist ends it without a verdict" {
-  verified --duration 4s --workers 2 --faults none --hook 'test fault-2 ='
-  [ "$status" = 0 ]
-  [ "$(jq -c '[.faults.hook, .not_tried[]]' <<<"$output")" = '[1,"hook fault-1 ended with 1","hook fault-3 ended with 1"]' ]
-  run --separate-stderr -78 dlock verify --ttl 3s --duration 60s --workers 2 --faults none --hook ./nowhere
-  [ "$output" = "" ]
-  [[ "$stderr" == *"hook fault-1 ended with 127: its command was not found"* ]]
-  [ -z "$(left_behind)" ]
-}
-
-# bats test_tags=all
 @test "verify: a signal ends it while it waits for a store that has gone" {
   start_redis one
   start_watched end dlock verify -b "$(redis_url one)" --ttl 2s --duration 4s --faults none --workers 2 --hook "kill -STOP $(pid_of_redis one) #"
@@ -242,17 +230,4 @@ SCRIPT
   verified -b "$(redis_url one)" --duration 3s --faults none --seed 48417
   [ "$status" = 1 ]
   is_broken ends
-}
-
-# bats test_tags=all
-@test "caught: strategy=occupy without its condition" {
-  start_mysql one
-  dlock setup -b "$(mysql_url one owner)" >/dev/null
-  "${python[@]}" "$support/rewriting_proxy.py" "$PWD/proxy" "$(port_of one)" \
-    't.state,' '0+0+0+0,' 'AND version=' 'AND -1    <=' '(state=0 ' '(state<9 ' 3>&- &
-  started+=($!)
-  wait_until filled proxy
-  verified -b "mysql://app@127.0.0.1:$(cat proxy)/locks?strategy=occupy" --duration 4s --faults none
-  [ "$status" = 1 ]
-  is_broken exclusion
 }

@@ -138,29 +138,6 @@ TEST_CASE("a free lock is granted with the lease counted from before the request
   CHECK(granted.deadline == lease_deadline(sent, world.spec.ttl));
 }
 
-TEST_CASE("who waits already outlives an outage that is shorter than its own wait; who counts its tries does not") {
-  World world;
-  world.spec.wait.connect_timeout = 5s;
-  world.spec.wait.until = world.clock.now() + 60s;
-  const bool counts = [&] {
-    bool counted = false;
-    SUBCASE("waits") {}
-    SUBCASE("counts") { counted = true; }
-    return counted;
-  }();
-  if (counts) world.spec.wait.tries = 1000;
-  bool granted = false;
-  const auto answer = [&]() -> PollableLock::Attempt {
-    if (world.clock.now() < FakeClock::start() + 30s) return kNoAnswer;
-    granted = true;
-    return PollableLock::Taken{FencingToken(7), world.clock.now()};
-  };
-  world.says([&] { return PollableLock::Others{world.store->state(), std::nullopt}; });
-  for (int i = 0; i < 2000; ++i) world.says(answer);
-  REQUIRE(world.acquire());
-  CHECK(granted == !counts);
-}
-
 TEST_CASE("an answer that comes after its lease is no grant, and is given back") {
   World world;
   world.spec.wait.once = true;
@@ -171,16 +148,6 @@ TEST_CASE("an answer that comes after its lease is no grant, and is given back")
   });
   CHECK(world.refusal().code == ErrorCode::kUnavailable);
   CHECK(world.store->given_back > 0);
-}
-
-TEST_CASE("silence is asked again until the store counts as unreachable, and then cleaned up") {
-  World world;
-  for (int i = 0; i < 10000; ++i) world.says([&] { return kNoAnswer; });
-  const Error error = world.refusal();
-  CHECK(error.code == ErrorCode::kUnavailable);
-  CHECK(world.clock.since_start() >= 5s);
-  CHECK(world.clock.since_start() < 6s);
-  CHECK(world.store->given_back == 1);
 }
 
 TEST_CASE("a withdrawn wait ends at once; what an unanswered attempt may have left is given back") {
@@ -196,19 +163,6 @@ TEST_CASE("a withdrawn wait ends at once; what an unanswered attempt may have le
     CHECK_FALSE(world.acquire().has_value());
     CHECK(world.store->given_back == 1);
   }
-}
-
-TEST_CASE("who waits for whom is told, with ourselves among the waiters") {
-  World world;
-  world.spec.wait.until = world.clock.now() + 1s;
-  world.spec.reason = "backup";
-  world.control.who = true;
-  (void)world.refusal();
-  REQUIRE(world.control.told.size() == 1);
-  const auto& state = std::get<Waiting>(world.control.told[0]).state;
-  CHECK(state.holders.at(0).owner == "somebody");
-  CHECK(state.waiters.at(0).owner == world.spec.owner.text());
-  CHECK(state.waiters.at(0).reason == "backup");
 }
 
 TEST_CASE("a hold of an ancestor that the store confirms is joined, and left at the end") {
@@ -253,13 +207,6 @@ TEST_CASE("a lease that has just begun is left as it is, one that is older or sh
   world.clock.advance(1s);
   CHECK(world.lock().leave(30s, world.clock.now() + 1s));
   CHECK(world.store->left == 2);
-}
-
-TEST_CASE("a release that nobody confirmed is asked again within its time") {
-  World world;
-  world.store->releases = {kNoAnswer, kNoAnswer};
-  CHECK(world.lock().release(world.clock.now() + 1s));
-  CHECK(world.store->released == 3);
 }
 
 }  // namespace

@@ -30,29 +30,6 @@ TEST_CASE("fine durations keep two digits") {
   CHECK(fine_duration(1300ms) == "1.3 s");
 }
 
-TEST_CASE_FIXTURE(CommandWorld, "a bench counts rounds of one process and of several, and prints both") {
-  SystemClock real;
-  const BenchPlan plan{.key = lock_name("dlock.bench"), .time = 10s, .rounds = 50, .processes = 2};
-  const auto alone = bench_alone(take_session(sessions), {real, runtime.log}, plan);
-  REQUIRE(alone);
-  CHECK(alone->round.count() == 50);
-  const auto contended = bench_contended(take_session(sessions), runtime.log, plan);
-  REQUIRE(contended);
-  CHECK(contended->rounds == 100);
-  CHECK(contended->fewest == 50);
-  const auto json = nlohmann::json::parse(bench_json("local:", plan, *alone, *contended));
-  CHECK(json["alone"]["lock_unlock"]["count"] == 50);
-  CHECK(json["contended"]["processes"] == 2);
-  CHECK(bench_text("local:", plan, *alone, *contended, {}).find("each process got it 50 to 50 times") !=
-        std::string::npos);
-}
-
-TEST_CASE_FIXTURE(CommandWorld, "a bench whose key is held by somebody else is 75") {
-  backend.grants_fail = Error{ErrorCode::kBusy, "dlock.bench is held"};
-  CHECK(bench_command(options, {"local:", take_session(sessions)}, runtime, output) == 75);
-  CHECK(said() == "dlock: dlock.bench is held\n");
-}
-
 TEST_CASE_FIXTURE(CommandWorld, "what a contending process could not do is told by its parent") {
   backend.grants_fail = Error{ErrorCode::kUnavailable, "gone"};
   const auto contended = bench_contended(take_session(sessions), runtime.log,
