@@ -33,6 +33,7 @@ through_proxy() { # [?mode=ex]
   silent_behind_the_grant 3
 }
 
+is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
 
 @test "the key is deleted by hand: 79, and it is not made again" {
