@@ -112,7 +112,7 @@ Result<LockState> BoundAdmin::inspect(const LockName& name) {
   if (!holders) return holders.error();
   const WallTime answered = runtime_.clock.wall();
   LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->participants), {}};
-  auto waiters = LeaseStore(servers_, settings_.strategy, name).waiters(soon(), nullptr);
+  auto waiters = waiters_of(servers_, settings_.strategy, name, soon(), nullptr);
   if (!waiters) return waiters.error();
   list_waiters(state, std::move(*waiters));
   move_to_our_clock(state, wall_time(holders->now), asked, answered);
@@ -120,7 +120,7 @@ Result<LockState> BoundAdmin::inspect(const LockName& name) {
 }
 
 Result<KnownLocks> BoundAdmin::known_locks() {
-  auto names = LeaseStore::live_names(servers_, settings_.strategy, soon());
+  auto names = live_names(servers_, settings_.strategy, soon());
   if (!names) return names.error();
   return KnownLocks{std::move(*names)};
 }
@@ -184,7 +184,7 @@ Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*
 
 /// Records of sessions that have ended; the lock itself went with them.
 Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
-  const auto live = LeaseStore::live_names(servers_, settings_.strategy, soon());
+  const auto live = live_names(servers_, settings_.strategy, soon());
   if (!live) return live.error();
   std::vector<Swept> swept;
   for (const LockName& name : *live) {

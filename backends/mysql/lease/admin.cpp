@@ -29,7 +29,7 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseAdmin::rewrite(const LockName&
 }
 
 Result<KnownLocks> LeaseAdmin::known_locks() {
-  auto names = LeaseStore::live_names(servers_, Strategy::kLease, soon());
+  auto names = live_names(servers_, Strategy::kLease, soon());
   if (!names) return names.error();
   return KnownLocks{std::move(*names)};
 }
@@ -40,7 +40,7 @@ Result<LockState> LeaseAdmin::inspect(const LockName& name) {
   const auto reading = lock.read(false, soon(), nullptr);
   if (!reading) return reading.error();
   const WallTime answered = runtime_.clock.wall();
-  auto waiters = reading->galera ? lock.queued(soon()) : lock.waiters(soon(), nullptr);
+  auto waiters = reading->galera ? lock.queued(soon()) : waiters_of(servers_, Strategy::kLease, name, soon(), nullptr);
   if (!waiters) return waiters.error();
   return shown(name, *reading, std::move(*waiters), asked, answered);
 }
@@ -61,7 +61,7 @@ std::vector<Result<LockState>> LeaseAdmin::inspect_some(std::span<const LockName
   const auto readings = LeaseStore::read_some(servers_, Strategy::kLease, names, soon());
   if (!readings) return {readings.error()};
   const WallTime answered = runtime_.clock.wall();
-  auto waiting = LeaseStore::all_waiters(servers_, Strategy::kLease, soon());
+  auto waiting = all_waiters(servers_, Strategy::kLease, soon());
   if (!waiting) return {waiting.error()};
   std::vector<Result<LockState>> states;
   for (const LockName& name : names) {
@@ -157,8 +157,7 @@ Result<void> LeaseAdmin::release(const LockName& name, const Owner& owner) {
 }
 
 Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {
-  const auto ended =
-      LeaseStore::names_where(servers_, Strategy::kLease, "holds>0 AND expires<=UTC_TIMESTAMP(6)", soon());
+  const auto ended = names_where(servers_, Strategy::kLease, "holds>0 AND expires<=UTC_TIMESTAMP(6)", soon());
   if (!ended) return ended.error();
   std::vector<Swept> swept;
   for (const LockName& name : *ended) {

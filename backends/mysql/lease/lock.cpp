@@ -285,7 +285,8 @@ Result<LockState> LeaseLock::describe(Control& control) {
   }
   const WallTime answered = runtime_.clock.wall();
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
-    if (auto waiters = store_.waiters(until, &control)) list_waiters(state, std::move(*waiters));
+    if (auto waiters = waiters_of(servers_, Strategy::kLease, spec_.name, until, &control))
+      list_waiters(state, std::move(*waiters));
   }
   move_to_our_clock(state, wall_time(theirs), asked, answered);
   return state;

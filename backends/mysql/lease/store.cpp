@@ -79,53 +79,6 @@ std::string holds_of(const LeaseRow& row) {
   return std::to_string(count);
 }
 
-/// Behind it comes the name of a lock.
-std::string comment_begin(Strategy strategy) {
-  return "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " ";
-}
-
-/// "x'NAME' OWNER MODE SINCE x'WHO' */ ...", from OWNER on.
-std::optional<Participant> participant_of(std::string_view note) {
-  const auto word = [&note] { return cut(note, ' '); };
-  Participant participant;
-  participant.owner = word();
-  const auto mode = mode_of_letter(word());
-  participant.since = wall_time(leading_number<std::int64_t>(word()));
-  std::string_view who = word();
-  if (!mode || !who.starts_with("x'")) return std::nullopt;
-  participant.mode = *mode;
-  who.remove_prefix(2);
-  add_who(participant, from_hex(cut(who, '\'')).value_or(""));
-  return participant;
-}
-
-/// The waiters of the locks whose literals begin with `name`.
-Result<LeaseStore::Waiters> read_waiters(Servers& servers, Strategy strategy, const std::string& name, TimePoint until,
-                                         Control* control) {
-  const std::string begin = comment_begin(strategy);
-  const std::string sought = begin + name;
-  const auto answer = servers.run("SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
-                                      ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
-                                      std::to_string(sought.size()) + ")=" + literal(sought),
-                                  until, control);
-  if (!answer) return answer.error();
-  LeaseStore::Waiters waiting;
-  for (const Row& row : answer->rows) {
-    const std::string info = mysql::text_of(row, 0);
-    std::string_view note = info;
-    std::string_view key = cut(note, ' ');
-    key.remove_prefix(std::min<std::size_t>(2, key.size()));
-    const auto of = from_hex(cut(key, '\''));
-    auto participant = participant_of(note);
-    if (of && participant) waiting[*of].push_back(std::move(*participant));
-  }
-  for (auto& [of, waiters] : waiting) {
-    std::sort(waiters.begin(), waiters.end(),
-              [](const Participant& a, const Participant& b) { return a.since < b.since; });
-  }
-  return waiting;
-}
-
 /// What is read of rows: fields as row_of() and the rest of a reading expect them.
 std::string read_columns(const std::string& gate, const std::string& refuses) {
   return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID()," + refuses + "," + kColumns;
@@ -137,12 +90,6 @@ std::string read_columns(const std::string& gate, const std::string& refuses) {
 std::string named_lock(std::string_view kind, const LockName& name) {
   const std::string bytes = "\n" + std::string(kind) + "\n" + name.text();
   return "CONCAT('dlock:',LEFT(SHA2(CONCAT(CAST(DATABASE() AS BINARY)," + literal(bytes) + "),256),56))";
-}
-
-std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
-  if (!note.takes) return "SELECT /* dlock looks */ ";
-  return comment_begin(strategy) + literal(name.text()) + " " + note.owner + " " + mode_letter(note.mode) + " " +
-         std::to_string(note.since) + " " + literal(note.who) + " */ ";
 }
 
 LeaseStore::LeaseStore(Servers& servers, Strategy strategy, const LockName& name, From from)
@@ -300,30 +247,18 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
 }
 
 std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const {
-  const bool first = read.version == 0;
   // A row that was swept and made anew must not have a version that somebody remembers.
-  next.version = first ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
-  const std::string values[] = {std::to_string(next.version),
-                                std::to_string(next.fence),
-                                "'" + std::string(mode_letter(next.mode)) + "'",
-                                std::to_string(next.permits),
-                                holds,
-                                expires(next),
-                                literal(encode_holders(next.holders))};
-  static constexpr const char* kNames[] = {"version", "fence", "mode", "permits", "holds", "expires", "holders"};
-  std::string statement;
-  if (first) {
-    statement = "INSERT IGNORE INTO " + std::string(kLockTable) + " SET strategy='" + strategy_name(strategy_) +
-                "',name=" + literal(name_.text());
-    for (std::size_t i = 0; i < std::size(values); ++i) statement += "," + std::string(kNames[i]) + "=" + values[i];
-  } else {
-    statement = "UPDATE " + std::string(kLockTable) + " SET ";
-    for (std::size_t i = 0; i < std::size(values); ++i) {
-      statement += (i == 0 ? "" : ",") + std::string(kNames[i]) + "=" + values[i];
-    }
-    statement += " WHERE " + key_ + " AND version=" + std::to_string(read.version);
+  next.version = read.version == 0 ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
+  const std::string table(kLockTable);
+  const std::string values = "version=" + std::to_string(next.version) + ",fence=" + std::to_string(next.fence) +
+                             ",mode='" + mode_letter(next.mode) + "',permits=" + std::to_string(next.permits) +
+                             ",holds=" + holds + ",expires=" + expires(next) +
+                             ",holders=" + literal(encode_holders(next.holders));
+  if (read.version > 0) {
+    return "UPDATE " + table + " SET " + values + " WHERE " + key_ + " AND version=" + std::to_string(read.version);
   }
-  return statement;
+  return "INSERT IGNORE INTO " + table + " SET strategy='" + strategy_name(strategy_) +
+         "',name=" + literal(name_.text()) + "," + values;
 }
 
 Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until, Control* control) {
@@ -434,16 +369,6 @@ Result<std::vector<Participant>> LeaseStore::queued(TimePoint until) {
   return waiters;
 }
 
-Result<std::vector<Participant>> LeaseStore::waiters(TimePoint until, Control* control) {
-  auto waiting = read_waiters(servers_, strategy_, literal(name_.text()) + " ", until, control);
-  if (!waiting) return waiting.error();
-  return std::move((*waiting)[name_.text()]);
-}
-
-Result<LeaseStore::Waiters> LeaseStore::all_waiters(Servers& servers, Strategy strategy, TimePoint until) {
-  return read_waiters(servers, strategy, "x'", until, nullptr);
-}
-
 Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Servers& servers, Strategy strategy,
                                                                           std::span<const LockName> names,
                                                                           TimePoint until) {
@@ -466,32 +391,6 @@ Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Server
                   row ? Result<LeaseReading>(std::move(reading)) : not_understood(servers.server()));
   }
   return found;
-}
-
-Result<std::vector<LockName>> LeaseStore::names_where(Servers& servers, Strategy strategy, const std::string& condition,
-                                                      TimePoint until) {
-  const auto found = servers.run("SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" +
-                                     strategy_name(strategy) + "' AND " + condition + " ORDER BY name",
-                                 until);
-  if (!found) return found.error();
-  std::vector<LockName> names;
-  for (const Row& row : found->rows) {
-    if (auto name = LockName::parse(mysql::text_of(row, 0))) names.push_back(*name);
-  }
-  return names;
-}
-
-Result<std::vector<LockName>> LeaseStore::live_names(Servers& servers, Strategy strategy, TimePoint until) {
-  auto names = names_where(servers, strategy, "holds>0", until);
-  if (!names) return names;
-  const auto waiting = all_waiters(servers, strategy, until);
-  if (!waiting) return waiting.error();
-  for (const auto& [text, waiters] : *waiting) {
-    if (auto name = LockName::parse(text)) names->push_back(*name);
-  }
-  std::sort(names->begin(), names->end());
-  names->erase(std::unique(names->begin(), names->end()), names->end());
-  return names;
 }
 
 }  // namespace dlock::mysql

@@ -11,19 +11,10 @@
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
 #include "backends/mysql/lease/rules.h"
+#include "backends/mysql/lease/process_list.h"
 #include "lib/base/result.h"
 
 namespace dlock::mysql {
-
-/// A waiter describes itself in a comment in the statement by which it waits, so that the server's process list shows
-/// the queue.
-struct WaitingNote {
-  std::string owner;
-  Mode mode = Mode::kExclusive;
-  ServerTime since = 0;
-  std::string who;
-  bool takes = true;  ///< false: only wants to know when the lock is free (`dlock wait`); not shown as a waiter
-};
 
 /// One reading of a row.
 struct LeaseReading {
@@ -106,24 +97,12 @@ class LeaseStore {
   Result<void> queue(const WaitingNote& note, Duration alive, TimePoint until, Control* control);
   Result<void> leave_queue(const std::string& owner, TimePoint until);
 
-  /// The waiters of the lock that this account may see in the process list, in the order in which they came.
-  Result<std::vector<Participant>> waiters(TimePoint until, Control* control);
-  /// Those of all locks of `strategy`, by the names of these.
-  using Waiters = std::map<std::string, std::vector<Participant>>;
-  static Result<Waiters> all_waiters(Servers& servers, Strategy strategy, TimePoint until);
-
   /// The rows of these locks, as far as they are there, by their names; Misconfigured for one that makes no sense.
   static Result<std::map<std::string, Result<LeaseReading>>> read_some(Servers& servers, Strategy strategy,
                                                                        std::span<const LockName> names,
                                                                        TimePoint until);
 
-  /// The names in dlock_lock for which `condition` holds, in canonical order.
-  static Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, const std::string& condition,
-                                                   TimePoint until);
-  /// Those that have a holder or a waiter.
-  static Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, TimePoint until);
-
-  /// Those of the poll queue, on every node, in order.
+  /// The waiters in the poll queue, on every node, in order.
   Result<std::vector<Participant>> queued(TimePoint until);
 
  private:
@@ -153,8 +132,5 @@ class LeaseStore {
 /// The name of a named lock, as an SQL expression: within 64 ASCII characters, of this database, one for each
 /// (kind, name).
 std::string named_lock(std::string_view kind, const LockName& name);
-
-/// "SELECT /* dlock waits ... */ ": the beginning of a waiting statement, which names the waiter and the lock.
-std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note);
 
 }  // namespace dlock::mysql
