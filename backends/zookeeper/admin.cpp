@@ -55,6 +55,21 @@ std::vector<std::string> stand_ins(const std::vector<std::string>& paths) {
   return found;
 }
 
+/// Writes into all nodes of `holder`, if the first one is still as it was read.
+void add_writing(std::vector<Change>& changes, const Present& holder, const std::string& data) {
+  const std::size_t first = changes.size();
+  for (const std::string& path : holder.paths) changes.push_back(set_node(path, data));
+  changes[first].version = holder.stat.version;
+}
+
+using Id = std::pair<FencingToken, std::string>;
+Id id_of(const Participant& one) { return {one.token, one.owner}; }
+std::set<Id> ids_of(const std::vector<Participant>& all) {
+  std::set<Id> ids;
+  for (const Participant& one : all) ids.insert(id_of(one));
+  return ids;
+}
+
 }  // namespace
 
 TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
@@ -74,7 +89,7 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
 Result<Calls*> ZookeeperAdmin::reached_session() {
   const auto calls = session(soon());
   if (!calls) return calls;
-  const auto asked = (*calls)->call_until({.kind = Request::Kind::kExists, .path = "/"}, soon(), nullptr);
+  const auto asked = (*calls)->call_until(ask_stat("/"), soon(), nullptr);
   if (!asked && asked.error().code != ErrorCode::kDenied) return asked.error();
   return calls;
 }
@@ -121,7 +136,7 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
 void ZookeeperAdmin::wait_to_be_heard(const Present& holder, TimePoint until) {
   const std::string& path = holder.paths.front();
   while (runtime_.clock.now() < until) {
-    const auto node = calls_->call({.kind = Request::Kind::kRead, .path = path, .watch = true}, until, nullptr);
+    const auto node = calls_->call(ask_data(path, true), until, nullptr);
     const auto said = node ? decode_record(node->data) : std::nullopt;
     if (!node || node->code != Code::kOk || (said && said->heard)) return;
     while (!calls_->take_fired(path) && runtime_.clock.now() < until) calls_->wait(until, nullptr), calls_->receive();
@@ -137,12 +152,10 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const s
     HolderRecord data = *holder.ours;
     data.freed_by = by;
     data.heard = false;
-    const std::size_t first = changes.size();
-    for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, encode(data), {}, -1});
-    changes[first].version = holder.stat.version;  // as it was read: what was written since is not written over
+    add_writing(changes, holder, encode(data));
   }
   if (changes.empty()) return;
-  const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
+  const auto told = calls_->call(ask_change(changes), until, nullptr);
   if (!told || told->code != Code::kOk) return;
   const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
   for (const Present& holder : holders) {
@@ -155,7 +168,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   Duration delay{0};
   std::vector<Change> changes;
   for (const Present& holder : holders) {
-    for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kDelete, path, "", {}, -1});
+    for (const std::string& path : holder.paths) changes.push_back(delete_node(path));
     if (ensemble_.recipe() == Recipe::kSimple) {
       const auto version = stamp_one_node(*calls_, holder.paths.front(), holder.participant.token, until);
       if (!version) return version.error();
@@ -168,7 +181,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
     data.pid = 0;
     data.reason = kDelayAfterForce;
     for (const std::string& path : stand_ins(holder.paths)) {
-      changes.push_back({Change::Kind::kCreate, path, encode(data), NodeKind::kEphemeral, -1});
+      changes.push_back(create_node(path, encode(data), NodeKind::kEphemeral));
     }
   }
   if (delay > Duration(0)) {  // a session that nobody keeps ends by itself after the delay
@@ -177,7 +190,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
     if (!calls) return calls.error();
     calls_ = std::move(*calls);
   }
-  const auto done = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
+  const auto done = calls_->call(ask_change(changes), until, nullptr);
   if (delay > Duration(0)) {
     calls_->session().abandon();
     calls_.reset();
@@ -198,26 +211,12 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   if (!present) return present.error();
   std::erase_if(*present, [](const Present& one) { return !one.holds; });
   if (present->empty() && shown.holders.empty()) return ForceReleased{};
-  using Id = std::pair<FencingToken, std::string>;
   std::set<Id> now;
-  std::set<Id> then;
-  for (const Present& one : *present) now.emplace(one.participant.token, one.participant.owner);
-  for (const Participant& participant : shown.holders) then.emplace(participant.token, participant.owner);
-  if (now != then) {
-    return Error{ErrorCode::kConflict, "the holders of " + name.text() + " have changed meanwhile; nothing was freed"};
-  }
+  for (const Present& one : *present) now.insert(id_of(one.participant));
+  if (now != ids_of(shown.holders)) return other_holders(name);
   if (!by.empty()) tell_who_frees(*present, by, until);
   if (const auto freed = free(*present, until); !freed) return freed.error();
   return ForceReleased{shown.holders};
-}
-
-/// Into all of its nodes, if the first one is still as it was read.
-Result<Code> ZookeeperAdmin::write_to(const Present& holder, const std::string& data, TimePoint until) {
-  std::vector<Change> changes;
-  for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, data, {}, -1});
-  changes.front().version = holder.stat.version;
-  const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
-  return told ? Result<Code>(told->code) : told.error();
 }
 
 Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
@@ -226,18 +225,17 @@ Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown
   if (!present) return present.error();
   Result<void> asked = other_holders(name);
   for (const Present& holder : *present) {
-    const auto is_it = [&](const Participant& one) {
-      return one.token == holder.participant.token && one.owner == holder.participant.owner;
-    };
-    if (!holder.holds || std::none_of(shown.holders.begin(), shown.holders.end(), is_it)) continue;
+    if (!holder.holds || !ids_of(shown.holders).contains(id_of(holder.participant))) continue;
     const bool curators = std::string_view(holder.kind).starts_with("Curator");
     if (!holder.ours && !curators) return cannot_be_asked(name, "it is a " + std::string(holder.kind));
     HolderRecord data = holder.ours.value_or(HolderRecord());
-    data.revoked_by = data.revoked_by.empty() ? by : data.revoked_by;
-    const auto told = write_to(holder, holder.ours ? encode(data) : "__REVOKE__", until);
+    data.revoked = data.revoked.empty() ? by : data.revoked;
+    std::vector<Change> changes;
+    add_writing(changes, holder, holder.ours ? encode(data) : "__REVOKE__");
+    const auto told = calls_->call(ask_change(changes), until, nullptr);
     if (!told) return told.error();
-    if (*told == Code::kOk) asked = {};
-    if (*told == Code::kBadVersion) return revoke(name, shown, by);  // it has heard something else meanwhile
+    if (told->code == Code::kOk) asked = {};
+    if (told->code == Code::kBadVersion) return revoke(name, shown, by);  // it has heard something else meanwhile
   }
   return asked;
 }
@@ -336,8 +334,7 @@ Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::ve
   for (const Owner& owner : files->owners()) {
     const auto lease = files->read(owner);
     if (!lease || !*lease || (*lease)->store != store()) continue;
-    const auto node =
-        calls_->call_until({.kind = Request::Kind::kExists, .path = (*lease)->paths.front()}, until, nullptr);
+    const auto node = calls_->call_until(ask_stat((*lease)->paths.front()), until, nullptr);
     if (!node) return node.error();
     if (node->code == Code::kOk && node->stat.ephemeral_owner == (*lease)->key.id) continue;
     if (!dry_run) files->remove(owner);
@@ -362,12 +359,12 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
       return gone.contains(node->path + "/" + child);
     });
     if (!name || !is_empty || node->closed || node->stat.ephemeral_owner != 0) continue;
-    const auto data = (*calls)->call_until({.kind = Request::Kind::kRead, .path = node->path}, until, nullptr);
+    const auto data = (*calls)->call_until(ask_data(node->path), until, nullptr);
     if (!data) return data.error();
     if (data->code != Code::kOk || data->data != kDirectoryData) continue;
     if (!dry_run) {
-      const Change removal{Change::Kind::kDelete, node->path, "", {}, -1};
-      const auto removed = (*calls)->call({.kind = Request::Kind::kChange, .changes = {removal}}, until, nullptr);
+      const Change removal = delete_node(node->path);
+      const auto removed = (*calls)->call(ask_change({removal}), until, nullptr);
       if (!removed) return removed.error();
       if (removed->code != Code::kOk) continue;  // somebody is in it again
     }

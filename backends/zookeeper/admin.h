@@ -53,7 +53,6 @@ class ZookeeperAdmin final : public AdminCommon {
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
   void wait_to_be_heard(const Present& holder, TimePoint until);
-  Result<Code> write_to(const Present& holder, const std::string& data, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);

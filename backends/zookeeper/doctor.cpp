@@ -133,7 +133,7 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
     findings.push_back(Finding::fail(calls.error()));
     return findings;
   }
-  const auto synced = (*calls)->call_until({.kind = Request::Kind::kSync, .path = "/"}, session_until, nullptr);
+  const auto synced = (*calls)->call_until(ask_sync("/"), session_until, nullptr);
   if (!synced) {
     findings.push_back(Finding::fail(synced.error()));
     return findings;

@@ -7,7 +7,7 @@ namespace dlock::zookeeper {
 namespace {
 
 Result<Answer> change(Calls& calls, Change one, TimePoint until) {
-  return calls.call({.kind = Request::Kind::kChange, .changes = {std::move(one)}}, until, nullptr);
+  return calls.call(ask_change({std::move(one)}), until, nullptr);
 }
 
 }  // namespace
@@ -17,16 +17,16 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
   const std::string path = directory + "/" + name;
   while (true) {
     // Through the leader: a server that is behind could show a lower one.
-    const auto synced = calls.call_until({.kind = Request::Kind::kSync, .path = path}, until, nullptr);
+    const auto synced = calls.call_until(ask_sync(path), until, nullptr);
     if (!synced) return synced.error();
-    const auto seen = calls.call_until({.kind = Request::Kind::kRead, .path = path}, until, nullptr);
+    const auto seen = calls.call_until(ask_data(path), until, nullptr);
     if (!seen) return seen.error();
     Result<Answer> changed = Error{};
     if (seen->code == Code::kNoNode) {
       const auto made = make_directory(calls, directory, true, "", until, nullptr);
       if (!made && (made.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) return made.error();
       if (!made) continue;
-      changed = change(calls, {Change::Kind::kCreate, path, token.text(), NodeKind::kPersistent, -1}, until);
+      changed = change(calls, create_node(path, token.text()), until);
     } else {
       const auto highest = FencingToken::parse(seen->data);
       if (!highest) {
@@ -38,7 +38,7 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
                      "token " + token.text() + " is older than " + highest->text() + ", which this resource has seen"};
       }
       if (token == *highest) return {};
-      changed = change(calls, {Change::Kind::kSet, path, token.text(), {}, seen->stat.version}, until);
+      changed = change(calls, set_node(path, token.text(), seen->stat.version), until);
     }
     if (changed && changed->code == Code::kOk) return {};
     if (!changed && (changed.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) {

@@ -19,7 +19,7 @@ constexpr Duration kSyncBudget = 1s;
 
 /// Empty: the data of our node ask for nothing.
 std::string why_revoked(const std::optional<HolderRecord>& told, const std::string& data) {
-  if (told && !told->revoked_by.empty()) return revoked_by(told->revoked_by);
+  if (told && !told->revoked.empty()) return revoked_by(told->revoked);
   return asks_to_release(data) ? "another client asked for it (" + data + ")" : std::string();
 }
 

@@ -14,13 +14,12 @@ Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken t
   const Error changed{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
   const auto is_it = [&](const NodeStat& stat) { return static_cast<std::uint64_t>(stat.czxid) == token.value(); };
   while (true) {
-    const auto node = calls.call({.kind = Request::Kind::kRead, .path = path}, until, nullptr);
+    const auto node = calls.call(ask_data(path), until, nullptr);
     if (!node) return node.error();
     if (node->code != Code::kOk || !is_it(node->stat)) return changed;
-    std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites),
-                               {Change::Kind::kSet, path, node->data, NodeKind::kPersistent, -1});
+    std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites), set_node(path, node->data));
     writes.front().version = node->stat.version;
-    const auto written = calls.call({.kind = Request::Kind::kChange, .changes = writes}, until, nullptr);
+    const auto written = calls.call(ask_change(writes), until, nullptr);
     if (!written) return written.error();
     if (written->code == Code::kBadVersion && calls.clock().now() < until) continue;
     if (written->code != Code::kOk || !is_it(written->changed.back().stat)) return changed;

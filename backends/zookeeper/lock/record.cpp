@@ -25,20 +25,24 @@ std::string percent(std::string_view text) {
 /// What is no escape of ours is left as it is.
 std::string plain(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
 
-std::int64_t number(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name) {
+using Fields = std::map<std::string, std::string, std::less<>>;
+
+std::string text(const Fields& fields, std::string_view name) {
   const auto found = fields.find(name);
-  return found == fields.end() ? 0 : leading_number<std::int64_t>(found->second);
+  return found == fields.end() ? "" : found->second;
+}
+
+std::int64_t number(const Fields& fields, std::string_view name) {
+  return leading_number<std::int64_t>(text(fields, name));
 }
 
 /// Anybody may write a node: what nobody could have asked for is cut to what can be reckoned with.
-std::int64_t amount(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name,
-                    std::int64_t most) {
+std::int64_t amount(const Fields& fields, std::string_view name, std::int64_t most) {
   return std::clamp<std::int64_t>(number(fields, name), 0, most);
 }
 
-std::string text(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name) {
-  const auto found = fields.find(name);
-  return found == fields.end() ? "" : found->second;
+std::chrono::milliseconds delay(const Fields& fields, std::string_view name) {
+  return std::chrono::milliseconds(amount(fields, name, kLongestDelay.count()));
 }
 
 Mode mode_of(const std::string& name) {
@@ -53,83 +57,87 @@ Mode mode_of(const std::string& name) {
 HolderRecord record_of(const LockSpec& spec) {
   utsname machine{};
   uname(&machine);
-  return {spec.owner.text(),
-          machine.nodename,
-          getppid(),
-          user_name(geteuid()),
-          spec.mode,
-          spec.permits,
-          spec.lock_delay,
-          spec.reason,
-          "",
-          false,
-          "",
-          spec.left_to,
-          spec.command,
-          false,
-          spec.at_least,
-          "",
-          spec.supersedes};
+  HolderRecord record;
+  record.owner = spec.owner.text();
+  record.host = machine.nodename;
+  record.pid = getppid();
+  record.user = user_name(geteuid());
+  record.mode = spec.mode;
+  record.permits = spec.permits;
+  record.lock_delay = spec.lock_delay;
+  record.reason = spec.reason;
+  record.left_to = spec.left_to;
+  record.command = spec.command;
+  record.at_least = spec.at_least;
+  record.supersedes = spec.supersedes;
+  return record;
 }
 
 std::string encode(const HolderRecord& data) {
-  std::string out(kOurs);
-  out.append("owner=").append(data.owner).append(" host=").append(percent(data.host));
-  out.append(" pid=").append(std::to_string(data.pid)).append(" user=").append(percent(data.user));
-  out.append(" mode=").append(mode_name(data.mode));
-  if (data.permits > 0) out.append(" permits=").append(std::to_string(data.permits));
-  if (!data.slot.empty()) out.append(" slot=").append(percent(data.slot));
-  if (data.lock_delay > Duration(0)) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.lock_delay).count();
-    out.append(" delay_ms=").append(std::to_string(ms));
+  std::string out = "dlock";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    out.append(" ").append(name).append("=").append(percent(value));
+  };
+  const auto add_some = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) add(name, value);
+  };
+  const auto add_ms = [&](std::string_view name, Duration time) {
+    if (time > Duration(0)) add(name, std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
+  };
+  add("owner", data.owner);
+  add("host", data.host);
+  add("pid", std::to_string(data.pid));
+  add("user", data.user);
+  add("mode", mode_name(data.mode));
+  if (data.permits > 0) add("permits", std::to_string(data.permits));
+  add_some("slot", data.slot);
+  add_ms("delay_ms", data.lock_delay);
+  if (data.ended) add("ended", "1");
+  add_some("freed_by", data.freed_by);
+  if (data.heard) add("heard", "1");
+  add_some("revoked_by", data.revoked);
+  if (data.supersedes != Supersedes::kNothing) {
+    add("wait", data.supersedes == Supersedes::kReplace ? "replace" : "newest");
   }
-  if (data.ended) out.append(" ended=1");
-  if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
-  if (data.heard) out.append(" heard=1");
-  if (!data.revoked_by.empty()) out.append(" revoked_by=").append(percent(data.revoked_by));
-  if (data.supersedes == Supersedes::kReplace) out.append(" wait=replace");
-  if (data.supersedes == Supersedes::kNewest) out.append(" wait=newest");
-  if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
-  if (data.at_least > Duration(0)) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.at_least).count();
-    out.append(" at_least_ms=").append(std::to_string(ms));
-  }
-  if (!data.command.empty()) out.append(" command=").append(percent(data.command));
-  if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
+  if (data.left_to) add("left_to", std::to_string(*data.left_to));
+  add_ms("at_least_ms", data.at_least);
+  add_some("command", data.command);
+  add_some("reason", data.reason);
   return out;
 }
 
 std::optional<HolderRecord> decode_record(std::string_view line) {
   if (!line.starts_with(kOurs)) return std::nullopt;
   line.remove_prefix(kOurs.size());
-  std::map<std::string, std::string, std::less<>> fields;
+  Fields fields;
   while (!line.empty()) {
     std::string_view value = cut(line, ' ');
     if (value.find('=') == std::string_view::npos) continue;
     const std::string_view name = cut(value, '=');
     fields.emplace(name, plain(value));
   }
-  if (text(fields, "owner").empty()) return std::nullopt;
+  HolderRecord data;
+  data.owner = text(fields, "owner");
+  if (data.owner.empty()) return std::nullopt;
+  data.host = text(fields, "host");
+  data.pid = number(fields, "pid");
+  data.user = text(fields, "user");
+  data.mode = mode_of(text(fields, "mode"));
+  data.permits = static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max()));
+  data.slot = text(fields, "slot");
+  data.lock_delay = delay(fields, "delay_ms");
+  data.ended = text(fields, "ended") == "1";
+  data.freed_by = text(fields, "freed_by");
+  data.heard = text(fields, "heard") == "1";
+  data.revoked = text(fields, "revoked_by");
   const std::string wait = text(fields, "wait");
-  return HolderRecord{text(fields, "owner"),
-                      text(fields, "host"),
-                      number(fields, "pid"),
-                      text(fields, "user"),
-                      mode_of(text(fields, "mode")),
-                      static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max())),
-                      std::chrono::milliseconds(amount(fields, "delay_ms", kLongestDelay.count())),
-                      text(fields, "reason"),
-                      text(fields, "slot"),
-                      text(fields, "ended") == "1",
-                      text(fields, "freed_by"),
-                      fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt,
-                      text(fields, "command"),
-                      text(fields, "heard") == "1",
-                      std::chrono::milliseconds(amount(fields, "at_least_ms", kLongestDelay.count())),
-                      text(fields, "revoked_by"),
-                      wait == "replace"  ? Supersedes::kReplace
-                      : wait == "newest" ? Supersedes::kNewest
-                                         : Supersedes::kNothing};
+  if (wait == "replace") data.supersedes = Supersedes::kReplace;
+  if (wait == "newest") data.supersedes = Supersedes::kNewest;
+  if (fields.contains("left_to")) data.left_to = number(fields, "left_to");
+  data.at_least = delay(fields, "at_least_ms");
+  data.command = text(fields, "command");
+  data.reason = text(fields, "reason");
+  return data;
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/lock/holder.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::zookeeper {
@@ -13,24 +14,13 @@ namespace dlock::zookeeper {
 /// mode=... permits=... slot=... delay_ms=... ended=1 freed_by=... heard=1 revoked_by=... wait=... left_to=...
 /// command=... reason=...", values percent-encoded. For people, for re-entry, for force-release, and for whose slot is
 /// which; never decides who holds.
-struct HolderRecord {
-  std::string owner;
-  std::string host;
-  std::int64_t pid = 0;
-  std::string user;
-  Mode mode = Mode::kExclusive;
+struct HolderRecord : Participant {
   int permits = 0;
   Duration lock_delay{0};
-  std::string reason;
-  std::string slot = {};      ///< of a holder of a permit (slots.h)
-  bool ended = false;         ///< the owner has given the hold back; those that have entered it still hold
-  std::string freed_by = {};  ///< an operator is about to delete the node: who, and why
-  std::optional<std::int64_t> left_to = {};      ///< as in LockSpec
-  std::string command = {};                      ///< as in LockSpec
-  bool heard = false;                            ///< the owner of the hold has read freed_by
-  Duration at_least{0};                          ///< as in LockSpec
-  std::string revoked_by = {};                   ///< an operator asks the holder to end: who, and why
-  Supersedes supersedes = Supersedes::kNothing;  ///< as in LockSpec
+  bool ended = false;                   ///< the owner has given the hold back; those that have entered it still hold
+  std::string freed_by;                 ///< an operator is about to delete the node: who, and why
+  bool heard = false;                   ///< the owner of the hold has read freed_by
+  std::optional<std::int64_t> left_to;  ///< as in LockSpec
 };
 
 /// The record for this process's parent, the dlock that asked for `spec`. Called in a keeper.

@@ -15,14 +15,14 @@ void ServerClock::move_to_ours(LockState& state, Calls& calls, const std::string
 
 void ServerClock::read(Calls& calls, const std::string& root, TimePoint until, Control* control) {
   const std::string path = own_directory(root, "clock-" + random_hex(8));
-  const Change creation{Change::Kind::kCreate, path, "", NodeKind::kEphemeral, -1};
+  const Change creation = create_node(path, "", NodeKind::kEphemeral);
   asked_ = calls.clock().wall();
-  const auto created = calls.call({.kind = Request::Kind::kCreate, .changes = {creation}}, until, control);
+  const auto created = calls.call(ask_creation(creation), until, control);
   answered_ = calls.clock().wall();
   read_again_at_ = calls.clock().now() + std::chrono::minutes(1);
   theirs_.reset();
   if (!created || created->code != Code::kOk) return;
-  calls.forget(calls.send({.kind = Request::Kind::kChange, .changes = {{Change::Kind::kDelete, path, "", {}, -1}}}));
+  calls.forget(calls.send(ask_change({delete_node(path)})));
   theirs_ = WallTime(std::chrono::milliseconds(created->changed.front().stat.ctime));
 }
 

@@ -15,7 +15,7 @@ constexpr Duration kRemoveAgain = std::chrono::milliseconds(40);
 Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, TimePoint until) {
   if (!calls) return calls;
   while ((*calls)->timeout() == Duration(0)) {
-    const auto answer = (*calls)->call({.kind = Request::Kind::kSync, .path = "/"}, until, nullptr);
+    const auto answer = (*calls)->call(ask_sync("/"), until, nullptr);
     if (answer || (*calls)->timeout() > Duration(0)) break;
     if (answer.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until) {
       (*calls)->session().abandon();  // it is not ours to close
@@ -50,12 +50,11 @@ Result<void> check_timeout(const Calls& calls, Duration wanted) {
 }
 
 Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, TimePoint until) {
-  if (const auto synced = calls.call_until({.kind = Request::Kind::kSync, .path = paths.front()}, until, nullptr);
-      !synced) {
+  if (const auto synced = calls.call_until(ask_sync(paths.front()), until, nullptr); !synced) {
     return synced.error();
   }
   for (const std::string& path : paths) {
-    const auto node = calls.call_until({.kind = Request::Kind::kExists, .path = path}, until, nullptr);
+    const auto node = calls.call_until(ask_stat(path), until, nullptr);
     if (!node) return node.error();
     if (node->code != Code::kOk || node->stat.ephemeral_owner != calls.key().id) {
       return Error{ErrorCode::kLost, "it was deleted on " + calls.store()};
@@ -93,9 +92,9 @@ Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint
   auto checked = check_nodes(**calls, lease.paths, until);
   if (checked && ensemble.recipe() == Recipe::kSimple) return end_session(ensemble, **calls, until);
   std::vector<Change> removals;
-  for (const std::string& path : lease.paths) removals.push_back({Change::Kind::kDelete, path, "", {}, -1});
+  for (const std::string& path : lease.paths) removals.push_back(delete_node(path));
   const auto remove = [&]() -> Result<void> {
-    const auto removed = (*calls)->call({.kind = Request::Kind::kChange, .changes = removals}, until, nullptr);
+    const auto removed = (*calls)->call(ask_change(removals), until, nullptr);
     if (!removed) return removed.error();
     if (removed->code == Code::kOk) return {};
     return Error{ErrorCode::kLost, "it was deleted on " + ensemble.store()};

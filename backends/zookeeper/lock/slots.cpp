@@ -12,12 +12,6 @@
 namespace dlock::zookeeper {
 namespace {
 
-Request make_read(const std::string& path) { return {.kind = Request::Kind::kRead, .path = path}; }
-
-Change set_data(const std::string& path, const std::string& data, int version) {
-  return {Change::Kind::kSet, path, data, NodeKind::kPersistent, version};
-}
-
 /// One choice, from its first look to its transaction.
 class Choice {
  public:
@@ -40,12 +34,12 @@ class Choice {
   /// The directory's version before its children: who took a slot up to that version is among them. The server answers
   /// in the order in which it was asked.
   Result<void> read_directory() {
-    const auto directory = calls_.send(make_read(stage_.directory));
-    const auto first = calls_.send(make_read(own_.front()));
-    const auto list = calls_.send({.kind = Request::Kind::kList, .path = stage_.directory});
+    auto answers = calls_.call_all({ask_data(stage_.directory), ask_data(own_.front()), ask_list(stage_.directory)},
+                                   until_, control_);
     Result<void> read;
-    for (const auto& [ticket, answer] : {std::pair(directory, &directory_), {first, &first_}, {list, &list_}}) {
-      auto got = calls_.answer(ticket, until_, control_);
+    auto got_next = answers.begin();
+    for (Answer* const answer : {&directory_, &first_, &list_}) {
+      auto& got = *got_next++;
       if (!got) read = got.error();
       else *answer = std::move(*got);
       if (read && answer->code != Code::kOk) read = refused(answer->code);
@@ -69,27 +63,30 @@ class Choice {
   /// The slots that the data of these nodes name. `overwritten`: gets those whose data are not ours any more.
   Result<void> read_slots(const std::vector<std::string>& names, std::vector<std::string>& taken,
                           std::vector<std::string>* overwritten) {
-    std::vector<std::pair<std::uint64_t, std::string>> tickets;
+    std::vector<Request> requests;
+    std::vector<std::string> others;
     for (const std::string& name : names) {
       const std::string path = stage_.directory + "/" + name;
       if (std::find(own_.begin(), own_.end(), path) != own_.end()) continue;
-      tickets.emplace_back(calls_.send(make_read(path)), name);
+      requests.push_back(ask_data(path));
+      others.push_back(name);
     }
     Result<void> read;
-    for (const auto& [ticket, name] : tickets) {
-      const auto answer = calls_.answer(ticket, until_, control_);
+    const auto answers = calls_.call_all(requests, until_, control_);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const Result<Answer>& answer = answers[i];
       if (!answer) read = answer.error();
       else if (const auto record = decode_record(answer->data)) taken.push_back(record->slot);
-      else if (overwritten && answer->code == Code::kOk) overwritten->push_back(name);
+      else if (overwritten && answer->code == Code::kOk) overwritten->push_back(others[i]);
     }
     return read;
   }
 
   Result<std::optional<SlotTaken>> write(const HolderRecord& record) {
-    std::vector<Change> changes{set_data(stage_.directory, directory_.data, directory_.stat.version)};
-    for (const std::string& path : own_) changes.push_back(set_data(path, encode(record), -1));
+    std::vector<Change> changes{set_node(stage_.directory, directory_.data, directory_.stat.version)};
+    for (const std::string& path : own_) changes.push_back(set_node(path, encode(record)));
     changes[1].version = first_.stat.version;
-    const auto answer = calls_.call({.kind = Request::Kind::kChange, .changes = std::move(changes)}, until_, control_);
+    const auto answer = calls_.call(ask_change(std::move(changes)), until_, control_);
     if (!answer) return answer.error();
     if (answer->code == Code::kBadVersion) return std::optional<SlotTaken>();
     if (answer->code != Code::kOk) return refused(answer->code);

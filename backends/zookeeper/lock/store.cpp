@@ -14,14 +14,6 @@ namespace {
 /// A directory can be removed (by the server, or a cleaner) between our making it and our using it.
 constexpr int kTries = 5;
 
-Request make_list(const std::string& directory, bool watch = false) {
-  return {.kind = Request::Kind::kList, .path = directory.empty() ? "/" : directory, .watch = watch};
-}
-
-Request make_exists(const std::string& path, bool watch = false) {
-  return {.kind = Request::Kind::kExists, .path = path, .watch = watch};
-}
-
 Error vanishing(const std::string& directory) {
   return {ErrorCode::kUnavailable, "the directory " + directory + " is removed again and again",
           "find out who deletes it; two cleaners may be at work"};
@@ -41,8 +33,7 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
     for (std::size_t end = directory.find('/', 1);; end = directory.find('/', end + 1)) {
       const std::string path = directory.substr(0, end);
       const std::string& content = end == std::string::npos ? data : kDirectoryData;
-      tickets.push_back(
-          calls.send({.kind = Request::Kind::kCreate, .changes = {{Change::Kind::kCreate, path, content, kind, -1}}}));
+      tickets.push_back(calls.send(ask_creation(create_node(path, content, kind))));
       if (end == std::string::npos) break;
     }
     Result<Answer> last = Error{};
@@ -90,8 +81,7 @@ Request ContenderStore::creation() const {
   std::vector<Change> changes;
   const int mark = stage_.rule == Rule::kBridgePermits ? stage_.permits : 0;
   for (const Family family : stage_.families) {
-    changes.push_back(
-        {Change::Kind::kCreate, path_of(guid_.node(family, mark)), data_, NodeKind::kEphemeralSequential, -1});
+    changes.push_back(create_node(path_of(guid_.node(family, mark)), data_, NodeKind::kEphemeralSequential));
   }
   return {.kind = changes.size() == 1 ? Request::Kind::kCreate : Request::Kind::kChange, .changes = changes};
 }
@@ -104,7 +94,7 @@ void ContenderStore::adopt(std::vector<std::string> nodes, std::int64_t czxid, T
 
 std::vector<Change> ContenderStore::removals(int version) const {
   std::vector<Change> changes;
-  for (const std::string& path : own_) changes.push_back({Change::Kind::kDelete, path, "", NodeKind::kPersistent, -1});
+  for (const std::string& path : own_) changes.push_back(delete_node(path));
   if (!changes.empty()) changes.front().version = version;
   return changes;
 }
@@ -124,17 +114,16 @@ std::vector<std::string> ContenderStore::strangers() const {
 /// What an unanswered request has left. The sync makes a server that we came to since show all that was done.
 Result<void> ContenderStore::find(TimePoint until, Control* control) {
   const TimePoint sent = calls_.clock().now();
-  const auto synced = calls_.send({.kind = Request::Kind::kSync, .path = stage_.directory});
-  const auto listed = calls_.send(make_list(stage_.directory));
-  const auto sync = calls_.answer(synced, until, control);
-  const auto list = calls_.answer(listed, until, control);
-  if (!sync) return sync.error();
-  if (!list) return list.error();
+  const auto answers = calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory)}, until, control);
+  for (const Result<Answer>& answer : answers) {
+    if (!answer) return answer.error();
+  }
+  const Result<Answer>& list = answers.back();
   std::vector<std::string> found;
   std::int64_t czxid = 0;
   for (const std::string& name : list->children) {
     if (!guid_.is_in(name) && name != stage_.name) continue;
-    const auto node = calls_.call(make_exists(path_of(name)), until, control);
+    const auto node = calls_.call(ask_stat(path_of(name)), until, control);
     if (!node) return node.error();
     if (node->code != Code::kOk || node->stat.ephemeral_owner != calls_.key().id) continue;
     found.push_back(path_of(name));
@@ -177,7 +166,7 @@ Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t list
 /// A transaction does not tell the czxid, which is the same for all of its nodes: a holder has to ask for it.
 Result<Verdict> ContenderStore::with_token(Result<Verdict> verdict, TimePoint until, Control* control) {
   if (!verdict || verdict->kind != Verdict::Kind::kHolds || czxid_ != 0) return verdict;
-  const auto node = calls_.call(make_exists(own_.front()), until, control);
+  const auto node = calls_.call(ask_stat(own_.front()), until, control);
   if (!node) return node.error();
   czxid_ = node->stat.czxid;
   return node->code == Code::kOk ? std::move(verdict) : Verdict{Verdict::Kind::kGone};
@@ -188,7 +177,7 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
   for (int i = 0; i < kTries; ++i) {
     const TimePoint sent = calls_.clock().now();
     const auto created = calls_.send(creation());
-    const auto listed = calls_.send(make_list(stage_.directory));
+    const auto listed = calls_.send(ask_list(stage_.directory));
     const auto answer = calls_.answer(created, until, control);
     if (!answer) {
       calls_.forget(listed);
@@ -219,7 +208,7 @@ Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
   const std::string wanted = std::to_string(stage_.permits);
   const auto made = make_directory(calls_, stage_.directory, true, wanted, until, control);
   if (!made) return made.error();
-  const auto answer = calls_.call({.kind = Request::Kind::kRead, .path = stage_.directory}, until, control);
+  const auto answer = calls_.call(ask_data(stage_.directory), until, control);
   if (!answer) return answer.error();
   const auto leases = whole_number<int>(answer->data);
   if (!leases || *leases == stage_.permits) return {};
@@ -231,15 +220,13 @@ Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
 Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint until, Control* control) {
   for (int i = 0; i < kTries; ++i) {
     const TimePoint sent = calls_.clock().now();
-    const auto answer = calls_.call(
-        {.kind = Request::Kind::kCreate, .changes = {{Change::Kind::kCreate, path, data_, NodeKind::kEphemeral, -1}}},
-        until, control);
+    const auto answer = calls_.call(ask_creation(create_node(path, data_, NodeKind::kEphemeral)), until, control);
     if (!answer) {
       unknown_ = is_unknown(answer.error());
       return answer.error();
     }
     if (answer->code == Code::kNodeExists) {
-      const auto node = calls_.call(make_exists(path), until, control);
+      const auto node = calls_.call(ask_stat(path), until, control);
       if (!node) return node.error();
       if (node->code == Code::kNoNode) continue;
       if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
@@ -266,7 +253,7 @@ Result<Verdict> ContenderStore::enter_when_free(TimePoint until, Control* contro
     if (const auto agreed = check_leases(until, control); !agreed) return agreed.error();
     checked_ = true;
   }
-  auto verdict = judged(calls_.call(make_list(stage_.directory, true), until, control));
+  auto verdict = judged(calls_.call(ask_list(stage_.directory, true), until, control));
   if (!verdict || verdict->kind != Verdict::Kind::kGone) return verdict;
   return create_one(path_of(guid_.hex()), until, control);
 }
@@ -274,27 +261,26 @@ Result<Verdict> ContenderStore::enter_when_free(TimePoint until, Control* contro
 Result<Verdict> ContenderStore::judge_again(TimePoint until, Control* control) {
   if (own_.empty()) return enter(until, control);
   const TimePoint sent = calls_.clock().now();
-  const auto synced = calls_.send({.kind = Request::Kind::kSync, .path = stage_.directory});
-  const auto listed = calls_.send(make_list(stage_.directory, stage_.rule == Rule::kCuratorLease));
-  const auto sync = calls_.answer(synced, until, control);
-  const auto list = calls_.answer(listed, until, control);
-  if (!sync) return sync.error();
+  const bool watches = stage_.rule == Rule::kCuratorLease;
+  const auto answers =
+      calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory, watches)}, until, control);
+  if (!answers.front()) return answers.front().error();
   answered_by_leader(sent);
-  return with_token(judged(list), until, control);
+  return with_token(judged(answers.back()), until, control);
 }
 
 Result<bool> ContenderStore::watch(const Verdict& verdict, TimePoint until, Control* control) {
   if (verdict.watch_children) {
     if (stage_.rule == Rule::kKazooLease) return true;  // the list that was judged has a watch
-    const auto list = calls_.call(make_list(stage_.directory, true), until, control);
+    const auto list = calls_.call(ask_list(stage_.directory, true), until, control);
     const auto now = judged(list);
     if (!now) return now.error();
     return now->kind == Verdict::Kind::kWaits;
   }
   std::vector<std::uint64_t> tickets;
-  for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(make_exists(path_of(name), true)));
+  for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(ask_stat(path_of(name), true)));
   if (czxid_ == 0 && !own_.empty()) {  // while there is time
-    const auto own = calls_.call(make_exists(own_.front()), until, control);
+    const auto own = calls_.call(ask_stat(own_.front()), until, control);
     if (own) czxid_ = own->stat.czxid;
   }
   bool all_there = true;
@@ -316,17 +302,17 @@ bool ContenderStore::is_woken(const Verdict& verdict) {
 /// is looked at and left alone.
 Result<Answer> ContenderStore::remove_nodes(TimePoint until, int version) {
   if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
-    const auto node = calls_.call(make_exists(own_.front()), until, nullptr);
+    const auto node = calls_.call(ask_stat(own_.front()), until, nullptr);
     if (!node || node->code != Code::kOk) return node;
     if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
   }
-  return calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
+  return calls_.call(ask_change(removals(version)), until, nullptr);
 }
 
 /// Where one of them is missing, the transaction leaves the others.
 Result<void> ContenderStore::remove_one_by_one(TimePoint until) {
   for (const Change& change : removals()) {
-    const auto answer = calls_.call_until({.kind = Request::Kind::kChange, .changes = {change}}, until, nullptr);
+    const auto answer = calls_.call_until(ask_change({change}), until, nullptr);
     if (!answer) return answer.error();
     if (answer->code == Code::kOk || answer->code == Code::kNoNode) continue;
     return unexpected(answer->code, calls_.store(), "does not remove our nodes");
@@ -378,7 +364,7 @@ void ContenderStore::remove_meanwhile() {
     // NoNode: somebody was quicker. Who may not delete would be refused again: it goes with the session.
     if (answer || answer.error().code == ErrorCode::kDenied) own_.clear();
   }
-  if (!own_.empty()) removal_ = calls_.send({.kind = Request::Kind::kChange, .changes = removals()});
+  if (!own_.empty()) removal_ = calls_.send(ask_change(removals()));
 }
 
 }  // namespace dlock::zookeeper

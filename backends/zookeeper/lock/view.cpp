@@ -15,7 +15,6 @@ namespace dlock::zookeeper {
 namespace {
 
 constexpr std::size_t kLongestText = 128;
-constexpr std::size_t kReadAtOnce = 256;  ///< reads that wait for their answers
 
 std::string hex_of(std::int64_t number) {
   char text[17] = {};
@@ -61,19 +60,17 @@ Mode mode_of(const NodeName& name) {
   return reads ? Mode::kShared : Mode::kExclusive;
 }
 
-Request make(Request::Kind kind, const std::string& path) { return {.kind = kind, .path = path.empty() ? "/" : path}; }
-
 class PresentReader {
  public:
   PresentReader(Calls& calls, std::size_t listed, TimePoint until, Control* control)
       : calls_(calls), listed_(listed), until_(until), control_(control) {}
 
   Result<std::vector<Present>> at(Recipe recipe, const std::string& directory) {
-    if (const auto synced = calls_.call_until(make(Request::Kind::kSync, directory), until_, control_); !synced) {
+    if (const auto synced = calls_.call_until(ask_sync(directory), until_, control_); !synced) {
       return synced.error();
     }
     if (recipe == Recipe::kSimple) return one_node(directory);
-    const auto list = calls_.call_until(make(Request::Kind::kList, directory), until_, control_);
+    const auto list = calls_.call_until(ask_list(directory), until_, control_);
     if (!list) return list.error();
     if (list->stat.ephemeral_owner != 0) return one_node(directory);
     if (recipe == Recipe::kSemaphore || recipe == Recipe::kSemaphoreMutex) {
@@ -87,28 +84,23 @@ class PresentReader {
 
  private:
   Result<std::vector<std::string>> list(const std::string& directory) {
-    auto answer = calls_.call_until(make(Request::Kind::kList, directory), until_, control_);
+    auto answer = calls_.call_until(ask_list(directory), until_, control_);
     if (!answer) return answer.error();
     return std::move(answer->children);
   }
 
   /// Each that is still there. One that we may not read is there all the same.
   Result<std::map<std::string, Node>> read(const std::vector<std::string>& paths) {
+    std::vector<Request> requests;
+    for (const std::string& path : paths) requests.push_back(ask_data(path));
     std::map<std::string, Node> nodes;
-    for (std::size_t begin = 0; begin < paths.size(); begin += kReadAtOnce) {
-      const std::size_t end = std::min(paths.size(), begin + kReadAtOnce);
-      std::vector<std::uint64_t> tickets;
-      for (std::size_t i = begin; i < end; ++i) tickets.push_back(calls_.send(make(Request::Kind::kRead, paths[i])));
-      std::optional<Error> failed;
-      for (std::size_t i = begin; i < end; ++i) {
-        auto answer = calls_.answer(tickets[i - begin], until_, control_);
-        if (!answer && answer.error().code == ErrorCode::kDenied && !failed) {
-          answer = calls_.call(make(Request::Kind::kExists, paths[i]), until_, control_);
-        }
-        if (!answer) failed = answer.error();
-        else if (answer->code == Code::kOk) nodes[paths[i]] = {paths[i], answer->stat, std::move(answer->data)};
-      }
-      if (failed) return *failed;
+    std::vector<Result<Answer>> answers = calls_.call_all(requests, until_, control_);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      Result<Answer>& answer = answers[i];
+      const bool is_denied = !answer && answer.error().code == ErrorCode::kDenied;
+      if (is_denied) answer = calls_.call(ask_stat(paths[i]), until_, control_);
+      if (!answer) return answer.error();
+      if (answer->code == Code::kOk) nodes[paths[i]] = {paths[i], answer->stat, std::move(answer->data)};
     }
     return nodes;
   }
@@ -230,7 +222,7 @@ class PresentReader {
 
   /// A key that is itself the node of a session: a lock of recipe=simple, or another program's.
   Result<std::vector<Present>> one_node(const std::string& path) {
-    auto answer = calls_.call_until(make(Request::Kind::kRead, path), until_, control_);
+    auto answer = calls_.call_until(ask_data(path), until_, control_);
     if (!answer) return answer.error();
     if (answer->code != Code::kOk) return std::vector<Present>();
     if (answer->stat.ephemeral_owner == 0) return is_directory(calls_, path);
@@ -251,20 +243,10 @@ void fill(Present& present, Node node) {
   present.data = std::move(node.data);
   present.ours = decode_record(present.data);
   Participant& participant = present.participant;
+  if (present.ours) participant = *present.ours;
   participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
   participant.since = WallTime(std::chrono::milliseconds(present.stat.ctime));
-  if (!present.ours) return add_foreign(participant, present.kind, present);
-  participant.owner = present.ours->owner;
-  participant.host = present.ours->host;
-  participant.pid = present.ours->pid;
-  participant.user = present.ours->user;
-  participant.reason = present.ours->reason;
-  participant.mode = present.ours->mode;
-  participant.slot = present.ours->slot;
-  participant.command = present.ours->command;
-  participant.at_least = present.ours->at_least;
-  participant.revoked = present.ours->revoked_by;
-  participant.supersedes = present.ours->supersedes;
+  if (!present.ours) add_foreign(participant, present.kind, present);
 }
 
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {

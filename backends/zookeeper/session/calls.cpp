@@ -2,6 +2,7 @@
 #include "backends/zookeeper/session/calls.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "backends/zookeeper/session/errors.h"
 
@@ -13,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
 constexpr Duration kLookPause = 250ms;    ///< between two looks whether the servers have moved
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
+constexpr std::size_t kOnTheWay = 256;    ///< requests that wait for their answers
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
 /// "DELETE on /a/b": what servers want for a change.
@@ -172,6 +174,17 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
     }
     wait(waited ? until : std::min(until, clock_.now() + kSoonAnswered), control);
   }
+}
+
+std::vector<Result<Answer>> Calls::call_all(const std::vector<Request>& requests, TimePoint until, Control* control) {
+  std::vector<Result<Answer>> answers;
+  std::deque<std::uint64_t> tickets;
+  for (std::size_t sent = 0; answers.size() < requests.size();) {
+    while (sent < requests.size() && tickets.size() < kOnTheWay) tickets.push_back(send(requests[sent++]));
+    answers.push_back(answer(tickets.front(), until, control));
+    tickets.pop_front();
+  }
+  return answers;
 }
 
 Result<Answer> Calls::call_until(const Request& request, TimePoint until, Control* control) {

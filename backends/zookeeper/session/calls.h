@@ -38,6 +38,9 @@ class Calls {
     return answer(send(request), until, control);
   }
 
+  /// Sends all of them, some hundred at a time, and waits for their answers, which come in the same order.
+  std::vector<Result<Answer>> call_all(const std::vector<Request>& requests, TimePoint until, Control* control);
+
   /// For requests that may be carried out twice: repeats while the outcome is unknown, until `until`.
   Result<Answer> call_until(const Request& request, TimePoint until, Control* control);
 

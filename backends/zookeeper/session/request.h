@@ -75,6 +75,37 @@ struct Request {
   std::vector<Change> changes = {};
 };
 
+inline Change create_node(std::string path, std::string data, NodeKind kind = NodeKind::kPersistent) {
+  return {Change::Kind::kCreate, std::move(path), std::move(data), kind};
+}
+inline Change set_node(std::string path, std::string data, int version = -1) {
+  return {Change::Kind::kSet, std::move(path), std::move(data), {}, version};
+}
+inline Change delete_node(std::string path, int version = -1) {
+  return {Change::Kind::kDelete, std::move(path), {}, {}, version};
+}
+inline Change check_node(std::string path, int version) {
+  return {Change::Kind::kCheck, std::move(path), {}, {}, version};
+}
+
+inline Request ask_change(std::vector<Change> changes) {
+  return {.kind = Request::Kind::kChange, .changes = std::move(changes)};
+}
+inline Request ask_creation(Change change) { return {.kind = Request::Kind::kCreate, .changes = {std::move(change)}}; }
+inline Request ask_of(Request::Kind kind, std::string path, bool watch = false) {
+  return {kind, path.empty() ? "/" : std::move(path), watch};
+}
+inline Request ask_list(std::string path, bool watch = false) {
+  return ask_of(Request::Kind::kList, std::move(path), watch);
+}
+inline Request ask_data(std::string path, bool watch = false) {
+  return ask_of(Request::Kind::kRead, std::move(path), watch);
+}
+inline Request ask_stat(std::string path, bool watch = false) {
+  return ask_of(Request::Kind::kExists, std::move(path), watch);
+}
+inline Request ask_sync(std::string path) { return ask_of(Request::Kind::kSync, std::move(path)); }
+
 struct Answer {
   Code code = Code::kOk;
   struct Changed {

@@ -158,8 +158,7 @@ Result<SegmentSessionLocks::Chosen> SegmentSessionLocks::take(const Wish& wish, 
   const Answer& place = tree_.seen(stage->directory);
   Errand& errand = tree_.errand();
   errand.changes = ContenderStore(**calls, *stage, label).creation().changes;
-  errand.changes.push_back(
-      {Change::Kind::kSet, stage->directory, place.data, NodeKind::kPersistent, place.stat.version});
+  errand.changes.push_back(set_node(stage->directory, place.data, place.stat.version));
   errand.then_list = stage->directory;
   Chosen chosen{.segment = segment, .stage = std::move(*stage)};
   if (!wish.owner) return chosen;
@@ -240,7 +239,7 @@ std::vector<Change> SegmentSessionLocks::removals() const {
   std::vector<Change> changes;
   for (const SegmentLock* lock : locks_) {
     for (const std::string& node : lock->nodes()) {
-      changes.push_back({Change::Kind::kDelete, node, "", NodeKind::kPersistent, -1});
+      changes.push_back(delete_node(node));
     }
   }
   return changes;

@@ -19,10 +19,6 @@ constexpr Duration kReconnectPause = 20ms;
 constexpr Duration kShortestPause = 1ms;
 constexpr int kMostDoublings = 6;
 
-NodeChange change(NodeChange::Kind kind, std::string path, std::string data = {}, int version = -1) {
-  return {kind, std::move(path), std::move(data), NodeKind::kPersistent, version};
-}
-
 bool is_in_range(const StockCounts& counts) {
   for (const Quantity number : {counts.quantity, counts.reserved, counts.taken, counts.refunded, counts.added}) {
     if (number < 0 || number > kMostItems) return false;
@@ -49,8 +45,8 @@ Result<void> StockTree::verify() {
     gate_.leave();
     return {};
   }
-  std::vector<Request> requests{{.kind = Request::Kind::kSync, .path = seen_.begin()->first}};
-  for (const auto& [path, answer] : seen_) requests.push_back({.kind = Request::Kind::kRead, .path = path});
+  std::vector<Request> requests{ask_sync(seen_.begin()->first)};
+  for (const auto& [path, answer] : seen_) requests.push_back(ask_data(path));
   const auto answers = session_.ask(requests, limit_);
   if (!answers) return end_with(answers.error());
   for (std::size_t i = 1; i < requests.size(); ++i) {
@@ -100,8 +96,8 @@ Result<NodeChanges> StockTree::gathered() {
   NodeChanges changes = made_;
   if (!made_.empty()) return changes;
   if (!dropped_.empty()) {
-    changes.push_back(change(NodeChange::Kind::kDelete, gate_.path(), "", gate_.seen().stat.version));
-    for (int i = 0; i < segments(); ++i) changes.push_back(change(NodeChange::Kind::kDelete, segment_node(i)));
+    changes.push_back(delete_node(gate_.path(), gate_.seen().stat.version));
+    for (int i = 0; i < segments(); ++i) changes.push_back(delete_node(segment_node(i)));
     return changes;
   }
   add_requests(changes);
@@ -113,7 +109,7 @@ Result<NodeChanges> StockTree::gathered() {
     StockHead head = gate_.head();
     head.gate.clear();
     head.segments = static_cast<int>(levelled_->size());
-    all = {change(NodeChange::Kind::kSet, gate_.path(), head_text(head), gate_.seen().stat.version)};
+    all = {set_node(gate_.path(), head_text(head), gate_.seen().stat.version)};
   }
   all.insert(all.end(), changes.begin(), changes.end());
   if (ends_ && races_ == 0) errand_.changes = segment_locks_.removals();
@@ -126,16 +122,16 @@ void StockTree::add_requests(NodeChanges& changes) const {
     if (!one.changed) continue;
     const std::string path = request_node(id);
     if (one.before && one.now) {
-      changes.push_back(change(NodeChange::Kind::kSet, path, note_text(*one.now), one.version));
+      changes.push_back(set_node(path, note_text(*one.now), one.version));
     } else if (one.now) {
-      changes.push_back(change(NodeChange::Kind::kCreate, path, note_text(*one.now)));
+      changes.push_back(create_node(path, note_text(*one.now)));
     } else if (one.before) {
-      changes.push_back(change(NodeChange::Kind::kDelete, path, "", one.version));
+      changes.push_back(delete_node(path, one.version));
     }
     const bool was_open = Draft::is_open(one.before);
     if (was_open == Draft::is_open(one.now)) continue;
-    const auto kind = was_open ? NodeChange::Kind::kDelete : NodeChange::Kind::kCreate;
-    changes.push_back(change(kind, open_path(life(), id)));
+    const std::string open = open_path(life(), id);
+    changes.push_back(was_open ? delete_node(open) : create_node(open, ""));
   }
 }
 
@@ -150,12 +146,12 @@ Result<void> StockTree::add_segments(NodeChanges& changes) {
       return broken("segment " + std::to_string(segment) + " would be '" + counts_text(*now) + "'");
     }
     const std::string path = segment_node(segment);
-    changes.push_back(change(NodeChange::Kind::kSet, path, counts_text(*now), seen(path).stat.version));
+    changes.push_back(set_node(path, counts_text(*now), seen(path).stat.version));
   }
   if (!relies_on_all_ || changes.empty()) return {};
   for (int i = 0; i < segments(); ++i) {
     const std::string path = segment_node(i);
-    if (!moves_.contains(i)) changes.push_back(change(NodeChange::Kind::kCheck, path, "", seen(path).stat.version));
+    if (!moves_.contains(i)) changes.push_back(check_node(path, seen(path).stat.version));
   }
   return {};
 }
@@ -164,19 +160,20 @@ void StockTree::add_levelled(NodeChanges& changes) const {
   const int count = static_cast<int>(levelled_->size());
   for (int i = 0; i < std::max(segments(), count); ++i) {
     const std::string path = segment_node(i);
-    const int version = i < segments() ? seen(path).stat.version : -1;
+    const bool is_there = i < segments();
+    const int version = is_there ? seen(path).stat.version : -1;
     if (i >= count) {
-      changes.push_back(change(NodeChange::Kind::kDelete, path, "", version));
+      changes.push_back(delete_node(path, version));
     } else {
-      const auto kind = i < segments() ? NodeChange::Kind::kSet : NodeChange::Kind::kCreate;
-      changes.push_back(change(kind, path, counts_text((*levelled_)[static_cast<std::size_t>(i)]), version));
+      const std::string text = counts_text((*levelled_)[static_cast<std::size_t>(i)]);
+      changes.push_back(is_there ? set_node(path, text, version) : create_node(path, text));
     }
   }
 }
 
 Result<void> StockTree::write(const NodeChanges& changes) {
-  std::vector<Request> requests{{.kind = Request::Kind::kChange, .changes = changes}};
-  if (!errand_.then_list.empty()) requests.push_back({.kind = Request::Kind::kList, .path = errand_.then_list});
+  std::vector<Request> requests{ask_change(changes)};
+  if (!errand_.then_list.empty()) requests.push_back(ask_list(errand_.then_list));
   errand_.sent = session_.now();
   const auto answers = session_.ask(requests, limit_);
   unsure_ = unsure_ || !answers;
@@ -222,7 +219,7 @@ Result<bool> StockTree::make_room(const NodeChanges& changes) {
   }
   std::vector<Request> requests;
   for (const std::string& room : rooms) {
-    requests.push_back({.kind = Request::Kind::kCreate, .changes = {change(NodeChange::Kind::kCreate, room)}});
+    requests.push_back(ask_creation(create_node(room, "")));
   }
   const auto made = session_.ask(requests, limit_);
   if (!made) return made.error();

@@ -13,12 +13,6 @@ constexpr std::size_t kRequestsAtOnce = 256;  ///< requests that wait for their 
 constexpr std::size_t kRemovalsAtOnce = 64;   ///< nodes that one transaction removes
 constexpr std::int64_t kManyIds = 1'000'000;  ///< about half a gigabyte of a server's memory
 
-Request list_of(const std::string& path) { return {.kind = Request::Kind::kList, .path = path}; }
-Request read_of(const std::string& path) { return {.kind = Request::Kind::kRead, .path = path}; }
-Change delete_of(const std::string& path, int version = -1) {
-  return {Change::Kind::kDelete, path, "", NodeKind::kPersistent, version};
-}
-
 /// As ask(), for any number of them.
 Result<std::vector<Answer>> ask_all(StockSession& session, const std::vector<Request>& requests,
                                     const CallLimit& limit) {
@@ -40,9 +34,8 @@ Result<void> remove_all(StockSession& session, const std::vector<Change>& remova
   std::vector<Request> together;
   for (std::size_t begin = 0; begin < removals.size(); begin += kRemovalsAtOnce) {
     const std::size_t end = std::min(removals.size(), begin + kRemovalsAtOnce);
-    together.push_back({.kind = Request::Kind::kChange,
-                        .changes = {removals.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    removals.begin() + static_cast<std::ptrdiff_t>(end)}});
+    together.push_back(ask_change(
+        {removals.begin() + static_cast<std::ptrdiff_t>(begin), removals.begin() + static_cast<std::ptrdiff_t>(end)}));
   }
   const auto answers = ask_all(session, together, limit);
   if (!answers) return answers.error();
@@ -50,7 +43,7 @@ Result<void> remove_all(StockSession& session, const std::vector<Change>& remova
   for (std::size_t i = 0; i < together.size(); ++i) {
     if ((*answers)[i].code == Code::kOk || together[i].changes.size() == 1) continue;
     for (const Change& one : together[i].changes) {
-      single.push_back({.kind = Request::Kind::kChange, .changes = {one}});
+      single.push_back(ask_change({one}));
     }
   }
   const auto rest = ask_all(session, single, limit);
@@ -61,7 +54,7 @@ Result<void> remove_all(StockSession& session, const std::vector<Change>& remova
 Result<std::vector<std::string>> below(StockSession& session, const std::vector<std::string>& directories,
                                        const CallLimit& limit) {
   std::vector<Request> lists;
-  for (const std::string& directory : directories) lists.push_back(list_of(directory));
+  for (const std::string& directory : directories) lists.push_back(ask_list(directory));
   const auto answers = ask_all(session, lists, limit);
   if (!answers) return answers.error();
   std::vector<std::string> found;
@@ -79,17 +72,17 @@ struct Life {
 
 Result<std::vector<Life>> all_lives(StockSession& session, const CallLimit& limit) {
   const std::string directory = own_directory(session.root(), kStockData);
-  const auto synced = session.ask({.kind = Request::Kind::kSync, .path = directory}, limit);
+  const auto synced = session.ask(ask_sync(directory), limit);
   if (!synced) return synced.error();
   const auto paths = below(session, {directory}, limit);
   if (!paths) return paths.error();
   std::vector<Life> found;
   for (const std::string& path : *paths) {
-    const auto name = session.ask(read_of(path), limit);
+    const auto name = session.ask(ask_data(path), limit);
     if (!name) return name.error();
     auto parsed = LockName::parse(name->data);
     if (name->code != Code::kOk || !parsed) continue;
-    const auto head = session.ask(read_of(stock_path(session.root(), *parsed)), limit);
+    const auto head = session.ask(ask_data(stock_path(session.root(), *parsed)), limit);
     if (!head) return head.error();
     const auto seen = parse_head(head->data);
     // One whose head makes no sense may still be put right.
@@ -101,8 +94,8 @@ Result<std::vector<Life>> all_lives(StockSession& session, const CallLimit& limi
 
 /// How many of its requests are old, and unless it is a dry run gone now.
 Result<int> forget_requests(StockSession& session, const std::string& life, bool dry_run, const CallLimit& limit) {
-  const Change tick{Change::Kind::kSet, life + kOpen, "", NodeKind::kPersistent, -1};
-  const auto now = session.ask({.kind = Request::Kind::kChange, .changes = {tick}}, limit);
+  const Change tick = set_node(life + kOpen, "");
+  const auto now = session.ask(ask_change({tick}), limit);
   if (!now) return now.error();
   if (now->code != Code::kOk) return 0;
   const std::int64_t kept = std::chrono::floor<std::chrono::milliseconds>(kRequestKept).count();
@@ -112,7 +105,7 @@ Result<int> forget_requests(StockSession& session, const std::string& life, bool
     const auto paths = below(session, {requests_path(life, directory)}, limit);
     if (!paths) return paths.error();
     std::vector<Request> reads;
-    for (const std::string& path : *paths) reads.push_back(read_of(path));
+    for (const std::string& path : *paths) reads.push_back(ask_data(path));
     const auto notes = ask_all(session, reads, limit);
     if (!notes) return notes.error();
     std::vector<Change> removals;
@@ -121,7 +114,7 @@ Result<int> forget_requests(StockSession& session, const std::string& life, bool
       const auto seen = parse_note(note.data);
       if (note.code != Code::kOk || !seen || note.stat.mtime >= oldest) continue;
       if (seen->record.state != RequestRecord::State::kReserved)
-        removals.push_back(delete_of((*paths)[i], note.stat.version));
+        removals.push_back(delete_node((*paths)[i], note.stat.version));
     }
     count += static_cast<int>(removals.size());
     if (dry_run) continue;
@@ -141,7 +134,7 @@ Result<void> remove_tree(StockSession& session, const std::string& path, const C
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     std::vector<Change> removals;
-    for (const std::string& node : *level) removals.push_back(delete_of(node));
+    for (const std::string& node : *level) removals.push_back(delete_node(node));
     if (auto removed = remove_all(session, removals, limit); !removed) return removed;
   }
   return {};
@@ -172,7 +165,7 @@ std::vector<Finding> diagnose_stocks(StockSession& session, const CallLimit& lim
   std::vector<Request> counts;
   for (const Life& life : *lives) {
     for (int i = 0; i < kRequestDirectories; ++i) {
-      counts.push_back({.kind = Request::Kind::kExists, .path = requests_path(life.path, i)});
+      counts.push_back(ask_stat(requests_path(life.path, i)));
     }
   }
   const auto answers = ask_all(session, counts, limit);

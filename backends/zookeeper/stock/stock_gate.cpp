@@ -33,7 +33,7 @@ Result<bool> StockGate::find(const LockName& name, bool closes, const CallLimit&
 }
 
 Result<void> StockGate::read(const CallLimit& limit) {
-  auto answer = session_.ask({.kind = Request::Kind::kRead, .path = path_}, limit);
+  auto answer = session_.ask(ask_data(path_), limit);
   if (!answer) return answer.error();
   seen_ = std::move(*answer);
   if (auto head = parse_head(seen_.data); seen_.code == Code::kOk && head) known_ = std::move(*head);
@@ -47,13 +47,13 @@ Result<void> StockGate::wait(const CallLimit& limit) {
   known_.reset();
   for (TimePoint until = limit.until; session_.now() < until;) {
     const TimePoint asked = session_.now();
-    const auto now = session_.ask({.kind = Request::Kind::kRead, .path = path_, .watch = true}, limit);
+    const auto now = session_.ask(ask_data(path_, true), limit);
     if (!now) return now.error();
     if (now->code != Code::kOk || now->stat.version != seen_.stat.version) return {};
     until = std::min(begin + std::max(kPatience, kLooks * (session_.now() - asked)), limit.until);
     if (auto paused = session_.pause(until, path_, limit); !paused) return paused;
   }
-  const auto opened = session_.ask({.kind = Request::Kind::kChange, .changes = opening}, limit);
+  const auto opened = session_.ask(ask_change(opening), limit);
   return opened ? Result<void>() : opened.error();
 }
 
@@ -62,20 +62,20 @@ Result<void> StockGate::close(const CallLimit& limit) {
   if (ours_.empty()) ours_ = Owner::random().text();
   const std::vector<Change> closing = with_gate(ours_);
   known_.reset();
-  const auto closed = session_.ask({.kind = Request::Kind::kChange, .changes = closing}, limit);
+  const auto closed = session_.ask(ask_change(closing), limit);
   return closed ? Result<void>() : closed.error();
 }
 
 void StockGate::leave() {
   if (!is_ours()) return;
   const CallLimit soon{session_.now() + kLeaveBudget};
-  (void)session_.ask({.kind = Request::Kind::kChange, .changes = with_gate("")}, soon);
+  (void)session_.ask(ask_change(with_gate("")), soon);
   known_.reset();
 }
 
 std::vector<Change> StockGate::beginning() const {
   if (is_ours()) return with_gate("");
-  return {{Change::Kind::kCheck, path_, "", NodeKind::kPersistent, seen_.stat.version}};
+  return {check_node(path_, seen_.stat.version)};
 }
 
 /// The head of a stock that was dropped and made anew may have the same version; the old segments are not there any
@@ -84,8 +84,7 @@ std::vector<Change> StockGate::with_gate(const std::string& gate) const {
   StockHead head = *known_;
   head.gate = gate;
   const std::string first = segment_path(life_path(session_.root(), head.life), 0);
-  return {{Change::Kind::kSet, path_, head_text(head), NodeKind::kPersistent, seen_.stat.version},
-          {Change::Kind::kCheck, first, "", NodeKind::kPersistent, -1}};
+  return {set_node(path_, head_text(head), seen_.stat.version), check_node(first, -1)};
 }
 
 }  // namespace dlock::zookeeper

@@ -29,10 +29,6 @@ constexpr Duration kClockAge = 1s;          ///< how old a look at the leader's 
 
 std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
 
-NodeChange make_node(std::string path, std::string data) {
-  return {NodeChange::Kind::kCreate, std::move(path), std::move(data), NodeKind::kPersistent, -1};
-}
-
 }  // namespace
 
 Result<void> StockTree::begin(Access access, const CallLimit& limit) {
@@ -78,9 +74,7 @@ bool StockTree::find(const LockName& name) {
 
 std::vector<LockName> StockTree::names() {
   const std::string path = own_directory(session_.root(), kStocks);
-  const auto list = session_.ask_until(
-      std::vector<Request>{{.kind = Request::Kind::kSync, .path = path}, {.kind = Request::Kind::kList, .path = path}},
-      limit_);
+  const auto list = session_.ask_until(std::vector<Request>{ask_sync(path), ask_list(path)}, limit_);
   std::vector<LockName> names;
   if (!list) error_ = list.error();
   if (!list) return names;
@@ -94,11 +88,11 @@ std::vector<LockName> StockTree::names() {
 void StockTree::create(const LockName& name, Quantity quantity, int segments, const Owner& maker) {
   const StockHead head{random_hex(8), segments, quantity, maker.text(), {}};
   const std::string life = life_path(session_.root(), head.life);
-  made_ = {make_node(stock_path(session_.root(), name), head_text(head)), make_node(life, name.text())};
-  for (const char* directory : {kSegments, kOpen, kRequests}) made_.push_back(make_node(life + directory, ""));
+  made_ = {create_node(stock_path(session_.root(), name), head_text(head)), create_node(life, name.text())};
+  for (const char* directory : {kSegments, kOpen, kRequests}) made_.push_back(create_node(life + directory, ""));
   int segment = 0;
   for (const Quantity each : spread(quantity, segments)) {
-    made_.push_back(make_node(segment_path(life, segment++), counts_text({.quantity = each})));
+    made_.push_back(create_node(segment_path(life, segment++), counts_text({.quantity = each})));
   }
 }
 
@@ -107,9 +101,9 @@ void StockTree::drop() { dropped_ = life(); }
 Result<void> StockTree::look(const std::vector<std::string>& paths, bool freshly) {
   if (error_) return *error_;
   std::vector<Request> requests;
-  if (freshly) requests.push_back({.kind = Request::Kind::kSync, .path = gate_.path()});
+  if (freshly) requests.push_back(ask_sync(gate_.path()));
   for (const std::string& path : paths) {
-    if (!seen_.contains(path)) requests.push_back({.kind = Request::Kind::kRead, .path = path});
+    if (!seen_.contains(path)) requests.push_back(ask_data(path));
   }
   if (requests.empty()) return {};
   auto answers = session_.ask(requests, limit_);
@@ -240,8 +234,8 @@ void StockTree::free_parts(Draft& reservation) {
 
 /// Asks for a change that means nothing, for its stamp.
 Result<std::int64_t> StockTree::leaders_time() {
-  const NodeChange tick{NodeChange::Kind::kSet, life() + kOpen, "", NodeKind::kPersistent, -1};
-  const auto answer = session_.ask({.kind = Request::Kind::kChange, .changes = {tick}}, limit_);
+  const NodeChange tick = set_node(life() + kOpen, "");
+  const auto answer = session_.ask(ask_change({tick}), limit_);
   if (!answer) error_ = answer.error();
   if (!answer) return answer.error();
   if (answer->code != Code::kOk) return broken("its directory of reservations is missing");
@@ -263,7 +257,7 @@ Result<bool> StockTree::is_over(const Draft& reservation) {
 
 /// One that begins or ends meanwhile may be missing.
 Result<std::vector<LockName>> StockTree::reservations() {
-  const auto list = session_.ask({.kind = Request::Kind::kList, .path = life() + kOpen}, limit_);
+  const auto list = session_.ask(ask_list(life() + kOpen), limit_);
   if (!list) error_ = list.error();
   if (!list) return *error_;
   std::vector<LockName> ids;

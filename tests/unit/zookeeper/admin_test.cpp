@@ -32,7 +32,10 @@ class World {
     auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
     QueueEntry place;
     place.calls = std::move(*found->connect(30s, nullptr, clock.now() + 1s, nullptr));
-    const HolderRecord data{Owner::random().text(), "h", 1, "u", mode, 0, lock_delay, ""};
+    HolderRecord data;
+    data.owner = Owner::random().text();
+    data.mode = mode;
+    data.lock_delay = lock_delay;
     place.contender = std::make_unique<ContenderStore>(*place.calls, stages_of(Recipe::kBridge, "/k", mode, 0)->front(),
                                                        encode(data));
     REQUIRE(place.contender->enter(clock.now() + 1s, nullptr));

@@ -42,8 +42,16 @@ TEST_CASE("A lock is believed for two thirds of the session, and not beyond what
 }
 
 TEST_CASE("What a node says of its holder is read back, whatever is in it") {
-  HolderRecord data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
-                    "line 1\nwith = and 100 %",         "db2"};
+  HolderRecord data;
+  data.owner = "0123456789abcdef0123456789abcdef";
+  data.host = "host name";
+  data.pid = 42;
+  data.user = "me%";
+  data.mode = Mode::kPermits;
+  data.permits = 5;
+  data.lock_delay = 300ms;
+  data.reason = "line 1\nwith = and 100 %";
+  data.slot = "db2";
   data.command = "100%=x.sh";
   const std::string text = encode(data);
   CHECK(text.find('\n') == std::string::npos);

@@ -104,7 +104,8 @@ TEST_CASE("A view reads the holders and a thousand waiters, and counts the other
 TEST_CASE(
     "Nodes of one acquisition are one contender; each holds by its own protocol; foreigners are shown as they are") {
   const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
-  const HolderRecord ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
+  const HolderRecord ours =
+      *decode_record("dlock owner=0123456789abcdef0123456789abcdef host=h pid=7 user=u reason=why");
   std::map<std::string, Node> nodes;
   std::vector<std::string> children;
   for (const Node& one : {
