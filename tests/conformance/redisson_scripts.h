@@ -50,6 +50,7 @@ class Table final : public ScriptTable {
       const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "", "0", "100000"};
       arguments.insert(arguments.end(), usual.begin() + static_cast<std::ptrdiff_t>(arguments.size()), usual.end());
     }
+    if (kind == "semaphore" && (renews || script[0].ends_with("acquire"))) arguments.emplace_back("own");
     // Of a release: FIELD entry, with what the program adds.
     if (script[0].ends_with("release")) {
       const auto sent = release_arguments(kind == "fair" ? RedissonKind::kFair : RedissonKind::kLock, script.at(2));
@@ -75,16 +76,16 @@ class Table final : public ScriptTable {
                                                            {"lock.force", texts::kLockForce},
                                                            {"fenced.acquire", texts::kLockAcquire},
                                                            {"fair.acquire", texts::kFairAcquire},
-                                                           {"fair.release", texts::kFairRelease},
-                                                           {"fair.force", texts::kFairForce},
+                                                           {"fair.release", texts::kLockRelease},
+                                                           {"fair.force", texts::kLockForce},
                                                            {"rw.acquire", texts::kRwAcquire},
                                                            {"rw.renew", texts::kRwRenew},
                                                            {"rw.release", texts::kRwRelease},
                                                            {"rw.force", texts::kRwForce},
-                                                           {"semaphore.acquire", texts::kSemaphoreAcquire},
-                                                           {"semaphore.renew", texts::kSemaphoreRenew},
-                                                           {"semaphore.release", texts::kSemaphoreRelease},
-                                                           {"semaphore.force", texts::kSemaphoreForce},
+                                                           {"semaphore.acquire", texts::kPermitsAcquire},
+                                                           {"semaphore.renew", texts::kPermitsRenew},
+                                                           {"semaphore.release", texts::kPermitsRelease},
+                                                           {"semaphore.force", texts::kPermitsForce},
                                                            {"permits.acquire", texts::kPermitsAcquire},
                                                            {"permits.renew", texts::kPermitsRenew},
                                                            {"permits.release", texts::kPermitsRelease},

@@ -19,6 +19,20 @@ constexpr Duration kScanBudget = 60s;
 
 }  // namespace
 
+Command page_command(const std::string& cursor, const std::string& suffix) {
+  return {"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"};
+}
+
+std::optional<std::string> add_page(const Reply& page, std::string_view suffix, std::set<LockName>& names) {
+  if (page.kind != Reply::Kind::kArray || page.elements.size() != 2 || !page.elements[0].is_text()) return std::nullopt;
+  for (const Reply& key : page.elements[1].elements) {
+    const auto text = name_of_companion(key.text, suffix);
+    auto name = text ? LockName::parse(*text) : Result<LockName>(Error{});
+    if (name) names.insert(std::move(*name));
+  }
+  return page.elements[0].text;
+}
+
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
                                                    const std::string& store, const Runtime& runtime) {
   Clock& clock = runtime.clock;
@@ -30,18 +44,12 @@ Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const
     std::string cursor = "0";
     do {
       const TimePoint page_by = std::min(until, clock.now() + runtime.patience);
-      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"}}, clock,
-                                    page_by, page_by, nullptr);
+      const auto replies = exchange(*server, {page_command(cursor, suffix)}, clock, page_by, page_by, nullptr);
       if (!replies) return replies.error();
-      const Reply& page = replies->front();
-      if (auto error = error_of(page, store)) return *error;
-      if (page.elements.size() != 2) return Error{ErrorCode::kUnavailable, store + " answered SCAN with nonsense"};
-      cursor = page.elements[0].text;
-      for (const Reply& key : page.elements[1].elements) {
-        const auto text = name_of_companion(key.text, suffix);
-        if (!text) continue;
-        if (auto name = LockName::parse(*text)) names.insert(*name);
-      }
+      if (auto error = error_of(replies->front(), store)) return *error;
+      auto next = add_page(replies->front(), suffix, names);
+      if (!next) return Error{ErrorCode::kUnavailable, store + " answered SCAN with nonsense"};
+      cursor = std::move(*next);
     } while (cursor != "0");
   }
   return std::vector<LockName>(names.begin(), names.end());
@@ -74,28 +82,6 @@ std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<s
   std::vector<Result<Reply>> all;
   for (auto& one : found) all.push_back(std::move(*one));
   return all;
-}
-
-std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,
-                           Control* control) {
-  const auto replies = deployment.call(names.key, {{"HGET", names.forced, holder}}, until, control);
-  const bool told = replies && replies->size() == 1 && replies->front().is_text();
-  return told ? replies->front().text : std::string();
-}
-
-Result<void> pass_fence(Deployment& deployment, const NativeNames& names, FencingToken token, const std::string& store,
-                        TimePoint until) {
-  auto replies = deployment.call(
-      names.key, {{"EVAL", deployment_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()}}, until,
-      nullptr);
-  if (!replies) return replies.error();
-  const Reply& answer = replies->front();
-  if (auto error = error_of(answer, store)) return *error;
-  if (answer.elements.empty()) return not_understood(store);
-  if (answer.elements[0].text == "passed") return {};
-  if (answer.elements[0].text != "lower" || answer.elements.size() != 2) return not_understood(store);
-  const std::string seen = printable(answer.elements[1].text, kForeignWords);
-  return Error{ErrorCode::kLost, names.key + ": token " + token.text() + " is out of date, " + seen + " was seen"};
 }
 
 }  // namespace dlock::redis

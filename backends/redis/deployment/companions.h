@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/names.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/fencing_token.h"
 
 namespace dlock::redis {
 
@@ -17,6 +18,12 @@ namespace dlock::redis {
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
                                                    const std::string& store, const Runtime& runtime);
 
+/// One page of them: adds the names to `names`, and returns the cursor of the next page, "0" after the last one;
+/// nullopt for what is no page of SCAN.
+std::optional<std::string> add_page(const Reply& page, std::string_view suffix, std::set<LockName>& names);
+/// The command for the page at `cursor`.
+Command page_command(const std::string& cursor, const std::string& suffix);
+
 /// How many keys one request is about: what its answers may take, in memory and in time.
 inline constexpr std::size_t kKeysAtOnce = 256;
 
@@ -24,13 +31,5 @@ inline constexpr std::size_t kKeysAtOnce = 256;
 /// charge of goes to it in one write.
 std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<std::string>& keys,
                                      const std::vector<Command>& commands, const Runtime& runtime, TimePoint until);
-
-/// Who has freed the lock of `holder` by force, and why; empty if there is no note of it.
-std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,
-                           Control* control);
-
-/// Remembers `token` as the highest one that was shown for this resource. Lost if a higher one was shown before.
-Result<void> pass_fence(Deployment& deployment, const NativeNames& names, FencingToken token, const std::string& store,
-                        TimePoint until);
 
 }  // namespace dlock::redis

@@ -3,7 +3,6 @@
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/families.h"
-#include "backends/redis/deployment/lock_times.h"
 #include "lib/keeper/insist.h"
 
 namespace dlock::redis {

@@ -3,10 +3,21 @@
 
 #include <utility>
 
+#include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kFirstWatch = 200ms;  ///< a holder opens its second connection only after so long
+/// After so many failures a holder no longer tries to open its channel: its renewals notice a loss, too, only later.
+constexpr int kDeafEnough = 3;
+constexpr Duration kLeastPatience = 500ms;  ///< the least time of one attempt of several
+
+}  // namespace
 
 ScriptLock::ScriptLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime)
     : deployment_(std::move(deployment)),
@@ -28,6 +39,47 @@ TimePoint ScriptLock::attempt_limit(TimePoint until) const {
   if (patience.is_once()) return until;
   const Duration share = std::max<Duration>(patience.connect_timeout() / 3, kLeastPatience);
   return std::min(until, runtime_.clock.now() + share);
+}
+
+bool ScriptLock::listen(TimePoint until, Control* control) {
+  const Connection* main = connection();
+  return main && wake_.open(*main, wake_channel(), until, control, is_sharded());
+}
+
+bool ScriptLock::wait(std::optional<TimePoint> until, Control& control) {
+  if (!acquisition_.patience().queues()) {
+    acquisition_.pause(until, control);
+    return true;
+  }
+  wake_.follow(connection());
+  if (!enqueue_ || (told_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
+    told_ = listen(look_end(), &control);
+    enqueue_ = true;
+    return true;
+  }
+  const auto look_at = next_look(control);
+  if (!look_at) return true;
+  const auto sleep = [&](std::optional<TimePoint> end) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    wake_.add_interest(fds);
+    runtime_.clock.wait(fds, earlier(end, wake_.wake_at()));
+  };
+  acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(look_at, until), control);
+  return true;
+}
+
+void ScriptLock::trace_busy(std::optional<Duration> remaining, int place, bool foreign, bool queued) {
+  if (runtime_.log.style().verbosity == 0) return;
+  const Connection* asked = connection();
+  const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
+  acquisition_.trace_answer(server, [&] {
+    return "busy, place " + std::to_string(place) +
+           (remaining ? ", lease ends in " + human_duration(*remaining) : ", no end of its lease") +
+           (foreign ? ", another client's" : "");
+  });
+  acquisition_.trace(queued ? "queued at place " + std::to_string(place + 1) + " on " + server
+                            : "held by somebody else on " + server);
 }
 
 Granted ScriptLock::grant(const Owner& holder, FencingToken token, bool joined, std::string slot) {
@@ -84,7 +136,7 @@ Renewal ScriptLock::held(TimePoint now) {
   if (watch_at_) {
     if (now < *watch_at_) return RenewalHeld{};
     watch_at_.reset();
-    if (!listen_as_holder(until)) {
+    if (!listen(until, control_)) {
       ++deaf_;
       return RenewalHeld{};
     }

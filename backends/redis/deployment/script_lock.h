@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/deployment/script_store.h"
 #include "backends/redis/wire/wake_channel.h"
 #include "lib/base/runtime.h"
@@ -15,6 +14,11 @@
 #include "lib/keeper/lock_driver.h"
 
 namespace dlock::redis {
+
+inline constexpr Duration kFirstPollPause =
+    std::chrono::milliseconds(10);  ///< between the first two attempts of a waiter that polls
+inline constexpr Duration kLookBudget = std::chrono::seconds(1);    ///< to find out who holds the lock
+inline constexpr Duration kGiveUpBudget = std::chrono::seconds(1);  ///< to take back what may have been created
 
 /// The part of a lock that is the same for every layout on one deployment: repeats questions until an answer is known,
 /// renews, hears of changes of the lock's key while it is held, and releases. The layout says how the lock is taken and
@@ -38,14 +42,20 @@ class ScriptLock : public LockDriver, protected Acquirer {
   virtual ScriptStore& held_in() = 0;
   /// The connection that the lock was asked for on, or nullptr.
   virtual Connection* connection() const = 0;
-  /// Opens wake_ for what a holder has to hear. False: the connection could not be opened now.
-  virtual bool listen_as_holder(TimePoint until) = 0;
+  /// What a waiter, or a holder, listens to; is_sharded(): to messages within the slot, too.
+  virtual std::string wake_channel() const = 0;
+  virtual bool is_sharded() const { return false; }
+  /// When a waiter that was told nothing looks by itself; nullopt: at once.
+  virtual std::optional<TimePoint> next_look(Control& control) = 0;
   /// Has the server report the next change of the key, and returns whether the lock is ours now; nullopt: the server
   /// cannot report changes.
   virtual std::optional<bool> is_still_ours(TimePoint until) = 0;
   virtual const char* taken_away() const = 0;  ///< "it was deleted on "
 
   // --- for the layout ---
+
+  /// One line, with -v; with -vv what the server has answered.
+  void trace_busy(std::optional<Duration> remaining, int place, bool foreign, bool queued);
 
   /// Makes one attempt by `acquire(limit)`, which asks the store, and notes its outcome. After a lost answer the next
   /// attempt has the same owner, and so learns what this one has got.
@@ -81,6 +91,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   WallTime since_{};                   ///< when acquire() began
   Control* control_ = nullptr;         ///< of acquire(); everything that is done while the lock is held polls it
   bool enqueue_ = false;               ///< the next attempt takes a place in the queue
+  bool told_ = false;                  ///< of a waiter: its channel works
   bool asked_ = false;                 ///< an attempt was made, and not refused: something of ours may be in the store
   bool unknown_ = false;               ///< the last attempt has an unknown outcome
   bool denied_ = false;                ///< the last attempt was refused; it may have taken effect nevertheless
@@ -89,6 +100,9 @@ class ScriptLock : public LockDriver, protected Acquirer {
   std::optional<TimePoint> watch_at_;  ///< of a holder: when it begins to listen
 
  private:
+  bool wait(std::optional<TimePoint> until, Control& control) final;
+  /// To the server that answers now: of a cluster only the node of the slot has what is published within it.
+  bool listen(TimePoint until, Control* control);
   Renewal lost(std::string otherwise, TimePoint until);
   Duration look_budget() const;
 

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/families.h"
-#include "backends/redis/deployment/script_calls.h"
+#include "backends/redis/deployment/names.h"
+#include "backends/redis/deployment/replicas.h"
+#include "lib/base/clock.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
 
-/// The port of ScriptLock and ScriptAdmin to one lock in one layout: each call is one script, with the errors of
-/// ScriptCalls. Single-threaded.
+/// The pause before a server that could not be reached is asked again.
+inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
+
+/// One lock in one layout, for ScriptLock and ScriptAdmin. Each call is one EVAL, and behind it the check of the
+/// replicas if one is demanded. Unavailable: the outcome is unknown; after any other error nothing was changed.
+/// `control` as in Deployment::call. Single-threaded.
 class ScriptStore {
  public:
+  using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
+
   virtual ~ScriptStore() = default;
 
   /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`. Returns the holder's token, 0 if the layout
@@ -25,33 +36,17 @@ class ScriptStore {
   /// Lost if `owner` did not hold the lock.
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;
   /// Who has freed the lock of `owner` by `dlock force-release`, and why; empty if there is no note of it.
-  virtual std::string forced_by(const Owner& owner, TimePoint until, Control* control) = 0;
-
+  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
   /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.
   virtual Command state_command() const = 0;
-  Result<LockState> state_in(Reply reply, WallTime asked) {
-    std::vector<Reply> replies;
-    replies.push_back(std::move(reply));
-    auto parts = calls_.answer_of(replies);
-    if (!parts) return parts.error();
-    return understood(*parts, asked);
-  }
-  Result<LockState> read_state(TimePoint until, Control* control) {
-    const WallTime asked = clock_.wall();
-    auto parts = calls_.run(state_command(), until, control);
-    if (!parts) return parts.error();
-    return understood(*parts, asked);
-  }
-  const std::string& key() const { return calls_.key(); }  ///< the server in charge of it has the lock
+  Result<LockState> state_in(Reply reply, WallTime asked);
+  Result<LockState> read_state(TimePoint until, Control* control);
+  const std::string& key() const { return beside_.key; }  ///< the server in charge of it has the lock
   /// Frees the lock by force and leaves the note `by`; where `shown` has no holder, takes unheard(shown) out of the
   /// queue. Conflict if they are not those in `shown`.
   virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
   /// Deletes data that is no lock: what data_to_drop() gives. Conflict if it is something else by now.
-  Result<void> drop_data(const std::string& data, TimePoint until) {
-    auto answer = calls_.run(drop_command(key(), data), until, nullptr);
-    if (!answer) return answer.error();
-    return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
-  }
+  Result<void> drop_data(const std::string& data, TimePoint until);
   /// As LockAdmin::revoke().
   virtual Result<void> revoke(const LockState& /*shown*/, const std::string& /*by*/, TimePoint /*until*/) {
     return cannot_be_asked(name_, "Redisson's locks have no place for a word to their holder");
@@ -59,32 +54,59 @@ class ScriptStore {
   /// Who has asked for the lock back, and why, as of the last renew(); empty: nobody.
   const std::string& revoked() const { return revoked_; }
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
-  virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
+  Result<void> fence(FencingToken token, TimePoint until);
 
-  TimePoint sent() const { return calls_.sent(); }                  ///< as of ScriptCalls
-  bool was_answered() const { return calls_.was_answered(); }       ///< as of ScriptCalls
-  TimePoint unsettled_until() { return calls_.unsettled_until(); }  ///< as of ScriptCalls
+  /// When the last request was sent, or just before: a lease in its answer counts from here.
+  TimePoint sent() const { return sent_; }
+  /// Whether a server has answered the last call, even by an error.
+  bool was_answered() const { return answered_; }
+  /// Until when other clients of this key may still be on their way back: the connection has ended, a call had no
+  /// answer, or another node was asked than before (an outage, a failover, a slot that has moved). In the past: nothing
+  /// of the kind.
+  TimePoint unsettled_until();
 
  protected:
   ScriptStore(ScriptStore&&) = default;
-  /// `key`: of the lock; all scripts go to the server in charge of it.
-  ScriptStore(Deployment& deployment, const std::string& key, LockName name, std::string store, ReplicaDemand replicas,
+  /// `beside`: the key of the lock, and its companions. `deployment` and `clock` outlive it.
+  ScriptStore(Deployment& deployment, NativeNames beside, LockName name, std::string store, ReplicaDemand replicas,
               Clock& clock)
       : deployment_(deployment),
+        beside_(std::move(beside)),
         name_(std::move(name)),
         store_(std::move(store)),
-        calls_(deployment, key, name_.text(), store_, replicas, clock),
-        clock_(clock) {}
+        clock_(clock),
+        replicas_(replicas) {}
 
+  /// By which the layout knows `owner`.
+  virtual std::string holder_of(const Owner& owner) const { return owner.text(); }
   /// Of the answer to state_command(), which has just come.
-  virtual Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) = 0;
+  virtual Result<LockState> understood(const Answer& parts, WallTime asked) = 0;
+
+  Result<Answer> run(Command command, TimePoint until, Control* control);
+  /// The same for a change: an answer for which `done` holds counts only if the demanded replicas have the change.
+  Result<Answer> run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until, Control* control);
+  /// The same for a request that the caller keeps for its next call. REQUIRES: one command.
+  Result<Answer> run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&), TimePoint until,
+                               Control* control);
 
   Deployment& deployment_;
+  NativeNames beside_;
   LockName name_;
   std::string store_;
-  ScriptCalls calls_;
   Clock& clock_;
   std::string revoked_ = {};
+
+ private:
+  Result<std::vector<Reply>> send(const std::vector<Command>& commands, TimePoint until, Control* control);
+  Result<Answer> ask(const std::vector<Command>& request, TimePoint until, Control* control);
+  Result<Answer> answer_of(std::vector<Reply>& replies) const;
+
+  ReplicaDemand replicas_;
+  std::optional<Error> unmet_;  ///< that too few replicas confirmed: the reason, even if the answer after it is late
+  TimePoint sent_{};
+  bool answered_ = false;
+  std::string node_;  ///< that answered last
+  TimePoint unsettled_until_{};
 };
 
 }  // namespace dlock::redis

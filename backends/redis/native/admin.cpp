@@ -5,9 +5,8 @@
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
-#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/deployment/scripts.h"
-#include "backends/redis/native/doctor.h"
+#include "backends/redis/deployment/server_findings.h"
 #include "backends/redis/native/store.h"
 #include "backends/redis/wire/record.h"
 
@@ -56,7 +55,11 @@ Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
   return swept;
 }
 
-std::vector<Finding> NativeAdmin::diagnose() { return diagnose_native(*deployment_, store_, runtime_); }
+std::vector<Finding> NativeAdmin::diagnose() {
+  const NeededRights needed{
+      commands_of_scripts(), {"type", "exists"}, "dlock:{doctor}:wake:x", "'&dlock:*' '&__redis__:invalidate'"};
+  return diagnose_servers(*deployment_, store_, needed, runtime_);
+}
 
 Result<AdminCommon::GiveBack> NativeAdmin::take_for_ping(const LockName& name) {
   auto lock = store_of(name);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
@@ -39,7 +38,7 @@ NativeAsk NativeLock::make_ask() const {
           .take = spec_.take,
           .ancestor = spec_.ancestor,
           .enqueue = enqueue_,
-          .polls = polls_,
+          .polls = enqueue_ && !told_,
           .arrival = by_ ? by_->arrival : "",
           .alive = interval() * 3,
           .info = info_,
@@ -52,28 +51,8 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
   by_ = std::get<NativeBusy>(*answer);
   mute_ = mute_ || by_->mute;
-  wake_.follow(connection());
-  trace(*by_);
+  trace_busy(by_->remaining, by_->place, by_->foreign, !by_->arrival.empty());
   return Busy{by_->foreign};
-}
-
-/// One line a step, with -v; with -vv what the server has answered.
-void NativeLock::trace(const NativeBusy& busy) {
-  if (runtime_.log.style().verbosity == 0) return;
-  const Connection* asked = connection();
-  const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
-  acquisition_.trace_answer(server, [&] {
-    return "busy, place " + std::to_string(busy.place) +
-           (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
-           (busy.foreign ? ", another client's" : "");
-  });
-  acquisition_.trace(busy.arrival.empty() ? "held by somebody else on " + server
-                                          : "queued at place " + std::to_string(busy.place + 1) + " on " + server);
-}
-
-bool NativeLock::listen(TimePoint until, Control* control) {
-  const Connection* main = connection();
-  return main && wake_.open(*main, store_.names().wake + spec_.owner.text(), until, control);
 }
 
 /// Asks to be told when the key changes, and what it has now; of a holder (`all_reads`) its record, too, which says who
@@ -95,33 +74,11 @@ std::optional<bool> NativeLock::is_still_ours(TimePoint until) {
   return value ? std::optional(value->text == holder_.text()) : std::nullopt;
 }
 
-bool NativeLock::wait(std::optional<TimePoint> until, Control& control) {
-  if (!acquisition_.patience().queues()) {
-    acquisition_.pause(until, control);
-    return true;
-  }
-  if (!enqueue_ || (!polls_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
-    polls_ = !listen(look_end(), &control);
-    enqueue_ = true;
-    return true;
-  }
-  const auto look_at = next_look(control);
-  if (!look_at) return true;
-  const auto sleep = [&](std::optional<TimePoint> end) {
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    wake_.add_interest(fds);
-    runtime_.clock.wait(fds, earlier(end, wake_.wake_at()));
-  };
-  acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(look_at, until), control);
-  return true;
-}
-
 /// When a waiter that was told nothing looks by itself; nullopt: at once, the key has gone.
 std::optional<TimePoint> NativeLock::next_look(Control& control) {
   const TimePoint now = runtime_.clock.now();
   Duration pause = interval() - jitter(interval() / 10);
-  bool told = !polls_ && !mute_;
+  bool told = told_ && !mute_;
   if (told && (by_->foreign || by_->place == 0)) {
     const auto value = watch_key(false, look_end(), &control);
     if (value && value->is_nil()) return std::nullopt;

@@ -21,26 +21,22 @@ class NativeLock final : public ScriptLock {
 
  private:
   Attempt attempt(TimePoint until, Control& control) override;
-  bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
   void give_up() override;
   ScriptStore& held_in() override { return store_; }
   Connection* connection() const override { return deployment_->current(store_.names().key); }
-  bool listen_as_holder(TimePoint until) override { return listen(until, control_); }
+  std::string wake_channel() const override { return store_.names().wake + spec_.owner.text(); }
   std::optional<bool> is_still_ours(TimePoint until) override;
   const char* taken_away() const override { return "it expired or was deleted on "; }
 
   NativeAsk make_ask() const;
   Attempt granted(const NativeGrant& grant);
-  std::optional<TimePoint> next_look(Control& control);
-  void trace(const NativeBusy& busy);
-  bool listen(TimePoint until, Control* control);
+  std::optional<TimePoint> next_look(Control& control) override;
   std::optional<Reply> watch_key(bool all_reads, TimePoint until, Control* control);
   Duration interval() const;
 
   NativeStore store_;
   std::string info_;
-  bool polls_ = false;
   bool mute_ = false;             ///< no message comes, whoever listens
   std::optional<NativeBusy> by_;  ///< the answer to the last attempt that was not granted
 };

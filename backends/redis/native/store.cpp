@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/native/scripts.h"
 #include "backends/redis/native/view.h"
@@ -37,7 +36,7 @@ std::vector<std::string> shown_to(const std::string& by, const LockState& shown)
 }  // namespace
 
 Command NativeStore::command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const {
-  const NativeNames& n = names_;
+  const NativeNames& n = beside_;
   Command command{"EVAL", script, std::to_string(keys)};
   command.reserve(keys + 4 + arguments.size());
   for (const auto* key : {&n.key, &n.fence, &n.holders, &n.until, &n.queue, &n.waiting, &n.forced}) {
@@ -56,16 +55,15 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
   if (is_unsettled()) flags += 'u';
-  auto answer = calls_.run_confirmed(
+  auto answer = run_confirmed(
       command_of(native_scripts::kAcquire, kAllKeys,
                  {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
                   std::to_string(ask.permits), ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "",
                   ask.ancestor ? ask.ancestor->token.text() : "", ask.arrival, ms_text(ask.lock_delay),
                   ms_text(ask.alive), slots_text(ask.slots)}),
-      [](const ScriptCalls::Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until,
-      control);
+      [](const Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until, control);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   const std::string& word = e[0].text;
   if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.owner = ask.owner, .token = {}, .free_only = true});
   if (word == "granted" && (e.size() == 4 || e.size() == 5)) {
@@ -97,18 +95,17 @@ const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration
     renewal_ = Renewal{owner, ttl, exact, several_, {}};
     renewal_->request.push_back(command_of(native_scripts::kRenew, several_ ? kKeysOfSeveral : kKeysOfOne,
                                            {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
-    renewal_->request.back()[4] = names_.key;  // in the place of the token, which a renewal leaves alone
+    renewal_->request.back()[4] = beside_.key;  // in the place of the token, which a renewal leaves alone
   }
   return renewal_->request;
 }
 
 Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                         Control* control) {
-  auto answer = calls_.run_confirmed(
-      renewal_of(owner, ttl, exact), [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until,
-      control);
+  auto answer = run_confirmed(
+      renewal_of(owner, ttl, exact), [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   if (!several_ && e[0].text == "lost" && e.size() > 1 && e[1].text.starts_with("dlock:")) {
     several_ = true;  // what we are inside of, or a lease of `acquire`
     return renew(owner, ttl, exact, until, control);
@@ -125,18 +122,18 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer = calls_.run(command_of(native_scripts::kRelease, kAllKeys,
-                                      {owner.text(), entry ? entry->text() : "", is_unsettled() ? "1" : ""}),
-                           until, control);
+  auto answer = run(command_of(native_scripts::kRelease, kAllKeys,
+                               {owner.text(), entry ? entry->text() : "", is_unsettled() ? "1" : ""}),
+                    until, control);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   if (e[0].text == "released") return {};
   if (e[0].text == "gone") return not_held_any_more(name_);
   return not_understood(store_);
 }
 
 Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
-  auto answer = calls_.run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr);
+  auto answer = run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -149,29 +146,21 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
 }
 
 Result<void> NativeStore::revoke(const LockState& shown, const std::string& by, TimePoint until) {
-  auto answer = calls_.run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr);
+  auto answer = run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   if (e[0].text == "foreign") return cannot_be_asked(name_, "another client than dlock has it");
   if (e[0].text != "asked" || e.size() != 2) return not_understood(store_);
   return e[1].integer > 0 ? Result<void>() : other_holders(name_);
 }
 
-std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
-  return forced_by_whom(deployment_, names_, owner.text(), until, control);
-}
-
 Command NativeStore::state_command() const { return command_of(native_scripts::kReadState, kAllKeys, {}); }
 
-Result<LockState> NativeStore::understood(const ScriptCalls::Answer& parts, WallTime asked) {
+Result<LockState> NativeStore::understood(const Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_view(parts, state)) return not_understood(store_);
   move_to_our_clock(state, server_time(parts.front()), asked, clock_.wall());
   return state;
-}
-
-Result<void> NativeStore::fence(FencingToken token, TimePoint until) {
-  return pass_fence(deployment_, names_, token, store_, until);
 }
 
 }  // namespace dlock::redis

@@ -47,16 +47,14 @@ struct NativeBusy {
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
-/// One lock in the native layout: each call is one script, with the errors of ScriptCalls. `control` as in
-/// Deployment::call. Single-threaded.
+/// One lock in the native layout: each call is one script, with the errors of ScriptStore. Single-threaded.
 class NativeStore final : public ScriptStore {
  public:
   NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
               Clock& clock)
-      : ScriptStore(deployment, names.key, std::move(name), std::move(store), replicas, clock),
-        names_(std::move(names)) {}
+      : ScriptStore(deployment, std::move(names), std::move(name), std::move(store), replicas, clock) {}
 
-  const NativeNames& names() const { return names_; }
+  const NativeNames& names() const { return beside_; }
 
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it.
@@ -65,13 +63,11 @@ class NativeStore final : public ScriptStore {
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
-  std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Command state_command() const override;
-  Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
   bool is_unsettled() { return clock_.now() < unsettled_until(); }
-  Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) override;
+  Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
 
@@ -83,7 +79,6 @@ class NativeStore final : public ScriptStore {
     std::vector<Command> request;
   };
 
-  NativeNames names_;
   bool several_ = false;            ///< whether the last known hold has other holders beside it
   std::optional<Renewal> renewal_;  ///< the last request to renew, kept because a holder repeats it
 };

@@ -28,19 +28,6 @@ Outcome count_all(std::span<const Vote> votes) {
   return open ? Outcome::kOpen : count_renewals(votes);
 }
 
-/// The names of locks that have ever been taken leave their counters behind.
-void add_names(const Reply& page, std::set<LockName>& names) {
-  for (const Reply& key : page.elements[1].elements) {
-    const auto text = name_of_companion(key.text, "fence");
-    if (!text) continue;
-    if (auto name = LockName::parse(*text)) names.insert(*name);
-  }
-}
-
-bool is_page(const Reply& reply) {
-  return reply.kind == Reply::Kind::kArray && reply.elements.size() == 2 && reply.elements[0].is_text();
-}
-
 }  // namespace
 
 QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers,
@@ -287,7 +274,7 @@ Result<KnownLocks> QuorumAdmin::known_locks() {
   return known;
 }
 
-/// As far as the servers that answer know them.
+/// As far as the servers that answer know them. Locks that have ever been taken leave their counters behind.
 std::vector<LockName> QuorumAdmin::scan_names() {
   std::set<LockName> names;
   std::vector<std::string> cursors(group_.size(), "0");
@@ -295,15 +282,14 @@ std::vector<LockName> QuorumAdmin::scan_names() {
   while (std::find(over.begin(), over.end(), false) != over.end()) {
     std::vector<std::vector<Command>> pages(group_.size());
     for (std::size_t i = 0; i < group_.size(); ++i) {
-      if (!over[i]) pages[i].push_back({"SCAN", cursors[i], "MATCH", "dlock:*:fence", "COUNT", "500"});
+      if (!over[i]) pages[i].push_back(page_command(cursors[i], "fence"));
     }
     const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return std::nullopt; });
     for (std::size_t i = 0; i < group_.size(); ++i) {
       if (over[i]) continue;
-      over[i] = true;
-      if (!answers[i].has_replies() || !is_page(answers[i].replies[0])) continue;
-      add_names(answers[i].replies[0], names);
-      cursors[i] = answers[i].replies[0].elements[0].text;
+      const auto next =
+          answers[i].has_replies() ? add_page(answers[i].replies[0], "fence", names) : std::optional<std::string>();
+      cursors[i] = next.value_or("0");
       over[i] = cursors[i] == "0";
     }
   }

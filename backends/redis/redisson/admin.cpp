@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/redisson/admin.h"
 
+#include "backends/redis/deployment/server_findings.h"
 #include "backends/redis/deployment/settings.h"
-#include "backends/redis/redisson/doctor.h"
 #include "backends/redis/redisson/rules.h"
 #include "lib/lock/who_text.h"
 
@@ -10,6 +10,14 @@ namespace dlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
+
+Finding about(RedissonKind kind) {
+  if (kind == RedissonKind::kSemaphore) {
+    return Finding::warn("kind=semaphore: a permit of a service that died is never given back",
+                         "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left");
+  }
+  return Finding::ok(std::string("kind=") + kind_word(kind));
+}
 
 }  // namespace
 
@@ -33,7 +41,19 @@ Result<std::unique_ptr<ScriptStore>> RedissonAdmin::open(const LockName& name) {
 
 Result<void> RedissonAdmin::check_has_tokens() const { return redis::check_has_tokens(kind_); }
 
-std::vector<Finding> RedissonAdmin::diagnose() { return diagnose_redisson(*deployment_, kind_, store_, runtime_); }
+std::vector<Finding> RedissonAdmin::diagnose() {
+  NeededRights needed{commands_of_scripts(),
+                      {"exists"},
+                      "redisson_lock__channel:{dlock-doctor}",
+                      "'&redisson_*' '&__redis__:invalidate'"};
+  for (const char* command : {"type", "hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex",
+                              "lpop", "rpush", "lrem"}) {
+    needed.commands.emplace_back(command);
+  }
+  auto findings = diagnose_servers(*deployment_, store_, needed, runtime_);
+  findings.push_back(about(kind_));
+  return findings;
+}
 
 Result<AdminCommon::GiveBack> RedissonAdmin::take_for_ping(const LockName& name) {
   auto lock = store_of(name);

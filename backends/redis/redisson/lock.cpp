@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/redisson/rules.h"
 #include "lib/base/human_text.h"
@@ -53,7 +52,7 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
     return grant(granted->owner, granted->token, granted->joined, {});
   }
   by_ = std::get<RedissonBusy>(*answer);
-  trace();
+  trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
   return Busy{true};  // most who hold it are not dlock's
 }
 
@@ -67,21 +66,6 @@ Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
   return Busy{true};
 }
 
-/// One line a step, with -v; with -vv what the server has answered.
-void RedissonLock::trace() {
-  if (runtime_.log.style().verbosity == 0) return;
-  const Connection* asked = connection();
-  const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
-  acquisition_.trace_answer(server, [&] {
-    return "busy, place " + std::to_string(by_.place) +
-           (by_.remaining ? ", ends in " + human_duration(*by_.remaining) : ", no end of its lease") +
-           (by_.foreign ? ", another client's" : "");
-  });
-  acquisition_.trace(store_.kind() == RedissonKind::kFair && enqueue_
-                         ? "queued at place " + std::to_string(by_.place + 1) + " on " + server
-                         : "held by somebody else on " + server);
-}
-
 /// In a fair queue each has a channel of its own.
 std::string RedissonLock::wake_channel() const {
   const RedissonNames& names = store_.names();
@@ -89,37 +73,9 @@ std::string RedissonLock::wake_channel() const {
   return names.channel + ":" + redisson_field(store_.kind(), spec_.owner);
 }
 
-/// To the server that answers now: of a cluster only the node of the slot has what is published within it.
-bool RedissonLock::listen(TimePoint until, Control* control) {
-  const Connection* main = connection();
-  return main && wake_.open(*main, wake_channel(), until, control, store_.names().sharded);
-}
-
-bool RedissonLock::wait(std::optional<TimePoint> until, Control& control) {
-  if (!acquisition_.patience().queues()) {
-    acquisition_.pause(until, control);
-    return true;
-  }
-  wake_.follow(connection());
-  if (!enqueue_ || (told_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
-    told_ = listen(look_end(), &control);
-    enqueue_ = true;
-    return true;
-  }
-  const auto sleep = [&](std::optional<TimePoint> end) {
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    wake_.add_interest(fds);
-    runtime_.clock.wait(fds, earlier(end, wake_.wake_at()));
-  };
-  acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(next_look(), until),
-                       control);
-  return true;
-}
-
 /// When a waiter that was told nothing asks by itself: an end of a lease is told to nobody, nor is that a write lock
 /// became a read lock, nor the release of a spin lock.
-TimePoint RedissonLock::next_look() {
+std::optional<TimePoint> RedissonLock::next_look(Control& /*control*/) {
   Duration pause = interval() - jitter(interval() / 10);
   if (!told_ || by_.foreign || store_.kind() == RedissonKind::kSpin) {
     pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestSpinPause);

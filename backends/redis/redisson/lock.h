@@ -21,27 +21,23 @@ class RedissonLock final : public ScriptLock {
 
  private:
   Attempt attempt(TimePoint until, Control& control) override;
-  bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
   void give_up() override;
   ScriptStore& held_in() override { return store_; }
   Connection* connection() const override { return deployment_->current(store_.names().beside.key); }
-  bool listen_as_holder(TimePoint until) override { return listen(until, control_); }
+  std::string wake_channel() const override;
+  bool is_sharded() const override { return store_.names().sharded; }
+  std::optional<TimePoint> next_look(Control& control) override;
   std::optional<bool> is_still_ours(TimePoint until) override;
   const char* taken_away() const override { return "it expired, was force-unlocked or deleted on "; }
 
   RedissonAsk make_ask() const;
   Attempt look(TimePoint until, Control& control);
-  void trace();
   Duration interval() const;
-  TimePoint next_look();
-  bool listen(TimePoint until, Control* control);
-  std::string wake_channel() const;
 
   RedissonStore store_;
   std::string info_;
-  bool told_ = false;  ///< of a waiter: its subscription works
-  RedissonBusy by_;    ///< the answer to the last attempt that was not granted
+  RedissonBusy by_;  ///< the answer to the last attempt that was not granted
 };
 
 /// One lock of Redisson's, for its keeper. Unsupported if its kind cannot do what `spec` asks.

@@ -3,7 +3,6 @@
 
 #include <iterator>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/redisson/rules.h"
 #include "backends/redis/redisson/scripts.h"
@@ -32,16 +31,18 @@ Scripts scripts_of(RedissonKind kind) {
     case RedissonKind::kFenced:
       return {lua::kLockAcquire, lua::kLockRenew, lua::kLockRelease, lua::kLockForce};
     case RedissonKind::kFair:
-      return {lua::kFairAcquire, lua::kLockRenew, lua::kFairRelease, lua::kFairForce};
+      return {lua::kFairAcquire, lua::kLockRenew, lua::kLockRelease, lua::kLockForce};
     case RedissonKind::kReadWrite:
       return {lua::kRwAcquire, lua::kRwRenew, lua::kRwRelease, lua::kRwForce};
     case RedissonKind::kSemaphore:
-      return {lua::kSemaphoreAcquire, lua::kSemaphoreRenew, lua::kSemaphoreRelease, lua::kSemaphoreForce};
     case RedissonKind::kPermits:
       return {lua::kPermitsAcquire, lua::kPermitsRenew, lua::kPermitsRelease, lua::kPermitsForce};
   }
   return {};
 }
+
+/// Redisson does not know who has the permits of a semaphore: dlock keeps a list of its own.
+std::string whose_ledger(RedissonKind kind) { return kind == RedissonKind::kSemaphore ? "own" : ""; }
 
 FencingToken token_of(const Reply& reply) {
   return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(reply.text)));
@@ -64,14 +65,14 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
 }
 
 Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
-  const std::string ancestor = ask.ancestor ? redisson_field(kind_, ask.ancestor->owner) : "";
-  auto answer = calls_.run_confirmed(
-      command_of(scripts_of(kind_).acquire, redisson_field(kind_, ask.owner),
+  const std::string ancestor = ask.ancestor ? holder_of(ask.ancestor->owner) : "";
+  auto answer = run_confirmed(
+      command_of(scripts_of(kind_).acquire, holder_of(ask.owner),
                  {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ancestor, ask.enqueue ? "q" : "",
-                  std::to_string(ask.permits), ms_text(kFairWait)}),
-      [](const ScriptCalls::Answer& e) { return e[0].text == "granted"; }, until, control);
+                  std::to_string(ask.permits), ms_text(kFairWait), whose_ledger(kind_)}),
+      [](const Answer& e) { return e[0].text == "granted"; }, until, control);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   const std::string& word = e[0].text;
   if (word == "granted" && e.size() == 4) {
     const auto owner = owner_of_field(kind_, e[2].text);
@@ -101,11 +102,11 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
 
 Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                           Control* control) {
-  auto answer = calls_.run_confirmed(
-      command_of(scripts_of(kind_).renew, redisson_field(kind_, owner), {ms_text(ttl), exact ? "1" : "0"}),
-      [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until, control);
+  auto answer = run_confirmed(
+      command_of(scripts_of(kind_).renew, holder_of(owner), {ms_text(ttl), exact ? "1" : "0", whose_ledger(kind_)}),
+      [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
-  const ScriptCalls::Answer& e = *answer;
+  const Answer& e = *answer;
   if (e.size() != 2) return not_understood(store_);
   if (e[0].text == "renewed") return token_of(e[1]);
   if (e[0].text != "lost") return not_understood(store_);
@@ -118,9 +119,9 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
 }
 
 Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer = calls_.run(command_of(scripts_of(kind_).release, redisson_field(kind_, owner),
-                                      release_arguments(kind_, entry ? entry->text() : "")),
-                           until, control);
+  auto answer =
+      run(command_of(scripts_of(kind_).release, holder_of(owner), release_arguments(kind_, entry ? entry->text() : "")),
+          until, control);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "released") return {};
@@ -131,7 +132,7 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
 Result<void> RedissonStore::skip(const LockState& shown, TimePoint until) {
   std::vector<std::string> fields;
   for (const Participant& waiter : unheard(shown)) fields.push_back(waiter.stored);
-  auto answer = calls_.run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr);
+  auto answer = run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr);
   if (!answer) return answer.error();
   return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
 }
@@ -144,9 +145,9 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
     const auto owner = Owner::parse(participant.owner);
     foreign = foreign || (participant.owner.empty() && !hands_out_permits(kind_));
     if (!participant.stored.empty()) arguments.push_back(participant.stored);
-    else if (owner) arguments.push_back(redisson_field(kind_, *owner));
+    else if (owner) arguments.push_back(holder_of(*owner));
   }
-  auto answer = calls_.run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);
+  auto answer = run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -159,22 +160,14 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
   return not_understood(store_);
 }
 
-std::string RedissonStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
-  return forced_by_whom(deployment_, names_.beside, redisson_field(kind_, owner), until, control);
-}
-
 Command RedissonStore::state_command() const { return command_of(lua::kReadState, "", {kind_word(kind_)}); }
 
-Result<LockState> RedissonStore::understood(const ScriptCalls::Answer& parts, WallTime asked) {
+Result<LockState> RedissonStore::understood(const Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_redisson_view(kind_, parts, state)) return not_understood(store_);
   const WallTime theirs = server_time(parts.front());
   read_at_ = theirs + move_to_our_clock(state, theirs, asked, clock_.wall());
   return state;
-}
-
-Result<void> RedissonStore::fence(FencingToken token, TimePoint until) {
-  return pass_fence(deployment_, names_.beside, token, store_, until);
 }
 
 void RedissonStore::erase(TimePoint until) {

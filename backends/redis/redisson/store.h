@@ -37,12 +37,12 @@ struct RedissonBusy {
 using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
 
 /// One object of Redisson on one deployment: each call is one script, which has the same effect on Redisson's keys and
-/// channels as Redisson's own script. Errors as of ScriptCalls. Single-threaded.
+/// channels as Redisson's own script. Errors as of ScriptStore. Single-threaded.
 class RedissonStore final : public ScriptStore {
  public:
   RedissonStore(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
                 ReplicaDemand replicas, Clock& clock)
-      : ScriptStore(deployment, names.beside.key, std::move(name), std::move(store), replicas, clock),
+      : ScriptStore(deployment, names.beside, std::move(name), std::move(store), replicas, clock),
         kind_(kind),
         names_(std::move(names)) {}
 
@@ -56,15 +56,14 @@ class RedissonStore final : public ScriptStore {
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   /// As Redisson's forceUnlock.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
-  std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Command state_command() const override;
   WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
-  Result<void> fence(FencingToken token, TimePoint until) override;
   /// Deletes all keys of a lock that nobody else knows (that of ping()): the object itself and its counters.
   void erase(TimePoint until);
 
  private:
-  Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) override;
+  std::string holder_of(const Owner& owner) const override { return redisson_field(kind_, owner); }
+  Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Result<void> skip(const LockState& shown, TimePoint until);
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
 

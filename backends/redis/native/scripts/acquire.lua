@@ -6,7 +6,6 @@
 -- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
 --- include parts/prologue.lua
 --- include parts/prune.lua
---- include parts/leave_queue.lua
 --- include parts/wake.lua
 -- Of what has more than the 14 digits that Lua writes.
 local function decimal(number) return string.format('%.0f', number) end

@@ -3,8 +3,6 @@
 -- ARGV: wake, owner, entry ("": all), unsettled ("": no)
 -- {released, entries left} {gone, value}
 --- include parts/prologue.lua
---- include parts/marker.lua
---- include parts/leave_queue.lua
 --- include parts/wake.lua
 local _, owner, entry = unpack(ARGV)
 local unsettled = ARGV[4] == '1'

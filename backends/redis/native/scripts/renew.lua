@@ -6,7 +6,6 @@
 -- ARGV: wake, owner, px, exact
 -- {renewed, us, token, who asks for it back (revoke.lua)} {lost, value}
 --- include parts/prologue.lua
---- include parts/marker.lua
 local _, owner, px, exact = unpack(ARGV)
 exact = exact == '1'
 if kind ~= 'string' then return {'lost', value} end

@@ -3,7 +3,6 @@
 -- ARGV: wake, that, owner, token, owner, token, ...
 -- {asked, how many} {foreign}: all are another client's
 --- include parts/prologue.lua
---- include parts/marker.lua
 local asked, foreign = 0, 0
 for i = 3, #ARGV, 2 do
   local owner = ARGV[i]

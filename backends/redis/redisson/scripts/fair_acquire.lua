@@ -5,7 +5,6 @@
 --- include parts/prologue.lua
 --- include parts/hash_attempt.lua
 --- include parts/queue.lua
---- include parts/tell.lua
 local their_wait = 300000
 if kind ~= 'none' and kind ~= 'hash' or call('HEXISTS', key, 'mode') == 1 then return busy_foreign() end
 local queue_kind, timeouts_kind = call('TYPE', queue).ok, call('TYPE', timeouts).ok

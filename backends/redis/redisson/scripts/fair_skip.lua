@@ -4,7 +4,7 @@
 -- ARGV: ... FIELD, FIELD, ...
 -- {freed} {conflict}: some were shown, and none of them is there
 --- include parts/prologue.lua
---- include parts/tell_first.lua
+--- include parts/queue.lua
 if kind ~= 'none' then return {'conflict'} end
 local answer = {#ARGV < 5 and 'freed' or 'conflict'}
 for i = 5, #ARGV do

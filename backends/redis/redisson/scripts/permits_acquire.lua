@@ -1,6 +1,67 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes a permit that ends by itself: a string, how many are left. KEYS[4]: zset, FIELD (16 bytes) -> when it ends.
+-- Takes a permit: a string says how many are left. Of the kinds semaphore and permits.
+-- ARGV: ... own
 --- include parts/prologue.lua
---- include parts/their_ledger.lua
---- include parts/permit_attempt.lua
-return take()
+--- include parts/attempt.lua
+--- include parts/ledger.lua
+local function extend(field)
+  call('ZADD', ledger, math.max(ms + px, has_permit(field) or 0), field)
+  keep_ledger(px)
+end
+
+-- We have it, since an answer was lost, or are inside of a hold.
+local function hold_again()
+  for joined, field in pairs({[0] = me, [1] = ancestor}) do
+    local token, since, _, entries, its_info = record_of(field)
+    if entries and has_permit(field) then
+      local is_in = has(entries, entry)
+      if joined == 1 or is_in then
+        if not is_in then write_record(field, token, since, entries .. ',' .. entry, its_info) end
+        extend(field)
+        return {'granted', token, field, joined}
+      end
+    end
+  end
+end
+
+-- As parts/prove.lua, beside other holders.
+local function prove()
+  call('ZADD', ledger, 'XX', 0, '')
+  call('HDEL', holders, '')
+  call('HSET', holders, '', '')
+  call('HDEL', holders, '')
+  call('ZREM', ledger, '')
+  call('INCRBY', key, 0)
+  call('GET', key)
+  has_permit('')
+  record_of('')
+end
+
+if kind ~= 'none' and kind ~= 'string' then return busy_foreign() end
+if value and not is_number(value) then return bad('the number of permits', value) end
+local ledger_kind = call('TYPE', ledger).ok
+if ledger_kind ~= 'none' and ledger_kind ~= 'zset' then return bad('the list of permits', ledger_kind) end
+local answer = hold_again()
+if answer then return answer end
+if not is_own and kind == 'string' and permits > 0 and value + call('ZCARD', ledger) ~= permits then
+  return {'conflict', value + call('ZCARD', ledger) .. ' permits'}
+end
+if kind == 'none' and permits > 0 then
+  call('SET', key, permits)
+  kind, value = 'string', permits
+  tell(channel, permits)
+end
+local ended = call('ZRANGEBYSCORE', ledger, '-inf', ms, 'LIMIT', 0, is_own and -1 or 1)
+for _, field in ipairs(ended) do drop(field) end
+give_back(#ended)
+if tonumber(value or 0) < 1 then
+  local nearest = call('ZRANGE', ledger, 0, 0, 'WITHSCORES')[2]
+  -- Redisson writes that one never ends as a time that is far away.
+  if not nearest or tonumber(nearest) > 9e14 then return {'busy', -1, 0, 0} end
+  return {'busy', math.max(nearest - ms, 0), 0, 0}
+end
+prove()
+call('DECRBY', key, 1)
+write_record(me, '0', ms, entry, info)
+extend(me)
+return {'granted', '0', me, 0}

@@ -1,5 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Of the kind permits.
+-- Only while the permit is ours: one whose time is over comes back with the next who asks.
+-- ARGV: ... lease in ms, exact (it may become shorter), own
+-- {renewed, token} {lost, free|other}
 --- include parts/prologue.lua
---- include parts/their_ledger.lua
---- include parts/renew_permit.lua
+--- include parts/ledger.lua
+local ending = kind == 'string' and has_permit(me)
+if not ending then return {'lost', kind == 'none' and 'free' or 'other'} end
+local px = tonumber(ARGV[5])
+-- What a full server allows goes first.
+call('HDEL', holders, '')
+call('ZADD', ledger, ARGV[6] == '1' and ms + px or math.max(ms + px, ending), me)
+keep_ledger(px)
+return {'renewed', '0'}

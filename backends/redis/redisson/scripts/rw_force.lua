@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- As Redisson's forceUnlock, of the kind rw: keys of reads are left to end by themselves.
 --- include parts/prologue.lua
---- include parts/tell.lua
 --- include parts/rw_state.lua
 --- include parts/shown.lua
 if kind ~= 'none' and kind ~= 'hash' then return {'foreign', kind} end

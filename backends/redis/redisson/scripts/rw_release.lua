@@ -4,7 +4,6 @@
 -- ARGV: ... entry ("": all)
 -- {released, entries left} {gone, free|other}
 --- include parts/prologue.lua
---- include parts/tell.lua
 --- include parts/record.lua
 --- include parts/rw_state.lua
 if not state or call('HEXISTS', key, me) == 0 and call('HEXISTS', key, writer) == 0 then

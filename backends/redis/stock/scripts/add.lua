@@ -7,7 +7,7 @@
 --- include parts/sweep.lua
 --- include parts/record.lua
 --- include parts/counted.lua
---- include parts/join.lua
+--- include parts/lists.lua
 local id, number, keep = unpack(ARGV)
 number = whole(number)
 

@@ -5,7 +5,7 @@
 --- include parts/run.lua
 --- include parts/recorded.lua
 --- include parts/sweep.lua
---- include parts/total.lua
+--- include parts/lists.lua
 --- include parts/record.lua
 --- include parts/counted.lua
 local id, owner, keep = unpack(ARGV)

@@ -7,7 +7,7 @@
 --- include parts/sweep.lua
 --- include parts/record.lua
 --- include parts/counted.lua
---- include parts/join.lua
+--- include parts/lists.lua
 --- include parts/place.lua
 local id, number, keep, word, most = unpack(ARGV)
 

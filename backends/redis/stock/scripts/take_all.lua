@@ -8,7 +8,7 @@
 --- include parts/run.lua
 --- include parts/again.lua
 --- include parts/choose.lua
---- include parts/join.lua
+--- include parts/lists.lua
 --- include parts/counted.lua
 --- include parts/check_taken.lua
 local keep, id_at, wanted = ARGV[1], ARGV[2], #KEYS - 6

@@ -20,3 +20,5 @@ elseif value and #value > 65536 then
   kind = 'string of ' .. #value .. ' bytes'
   value = kind
 end
+-- Shared and permit holders stand in `ends`, and the lock has a marker instead of an owner.
+local function is_marked() return value and string.find(value, '^dlock:') end

@@ -1,5 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
---- include parts/marker.lua
 -- Takes out shared and permit holders whose lease has ended; the marker goes with the last of them.
 local function prune()
   if not is_marked() then return end

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
---- include parts/leave_queue.lua
+local function leave_queue(waiter)
+  call('HDEL', waiting, waiter)
+  return call('ZREM', queue, waiter) == 1
+end
 -- Tells the first waiter that listens; unless the lock is free, not one that waits for nothing else. A waiter whose
 -- connection is gone leaves the queue: it comes back to its old place if it lives. While the queue is `unsettled` all keep
 -- their places: those who live are not all back after an outage. Where channels are refused waiters look by themselves.

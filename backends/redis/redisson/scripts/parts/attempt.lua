@@ -4,7 +4,11 @@
 -- permits of a semaphore that is not there (0: leave it so), ms that a waiter in the fair queue may be silent
 -- {granted, token, FIELD, joined} {busy, pttl, place, foreign} {self} {conflict, text} {bad, text}
 --- include parts/record.lua
---- include parts/bad.lua
+-- What is not as any version of Redisson writes it. Nothing has been changed.
+local function bad(what, value)
+  local text = string.gsub(value, '[^%w%p ]', '?')
+  return {'bad', what .. ' is "' .. string.sub(text, 1, 40) .. '"'}
+end
 local _, _, _, _, entry, px, info, mode, ancestor, flags, permits, wait = unpack(ARGV)
 px, permits, wait = tonumber(px), tonumber(permits), tonumber(wait)
 local function busy_foreign() return {'busy', call('PTTL', key), 0, 1} end

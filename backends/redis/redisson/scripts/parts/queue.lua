@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queue of a fair lock.
-local queue, timeouts, waiting = KEYS[4], KEYS[5], KEYS[6]
+-- The queue, which only a fair lock has: of a fenced one KEYS[4] is the last token.
+local queue, timeouts, waiting = KEYS[6] and KEYS[4], KEYS[5], KEYS[6]
 local function leave_front(field)
   call('LPOP', queue)
   call('ZREM', timeouts, field)
@@ -17,4 +17,12 @@ local function pass_over()
     leave_front(first)
     passed = true
   end
+end
+
+-- Those who wait hear that it is free. Each waiter of a fair lock has a channel of its own.
+local function tell_first()
+  if not queue then return tell(channel, '0') end
+  pass_over()
+  local first = call('LINDEX', queue, 0)
+  if first then tell(channel .. ':' .. first, '0') end
 end

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- include parts/split.lua
---- include parts/set_aside.lua
+--- include parts/lists.lua
 --- include parts/counted.lua
 -- Ends a reservation.
 local function give_back(id, parts)

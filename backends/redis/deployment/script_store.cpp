@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/script_calls.h"
+#include "backends/redis/deployment/script_store.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/scripts.h"
+#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -21,7 +23,7 @@ std::vector<Command> request_of(Command command) {
 
 }  // namespace
 
-Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) const {
+Result<ScriptStore::Answer> ScriptStore::answer_of(std::vector<Reply>& replies) const {
   for (const Reply& reply : replies) {
     if (auto error = error_of(reply, store_)) return *error;
   }
@@ -31,19 +33,19 @@ Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) 
 }
 
 /// Looked at before a call: within it a deployment connects anew without a word.
-TimePoint ScriptCalls::unsettled_until() {
+TimePoint ScriptStore::unsettled_until() {
   const TimePoint now = clock_.now();
-  Connection* asked = deployment_.current(key_);
+  Connection* asked = deployment_.current(beside_.key);
   if (asked && !asked->is_closed()) (void)asked->advance(now);
   if (!node_.empty() && (!asked || asked->is_closed())) unsettled_until_ = now + kUnsettled;
   return unsettled_until_;
 }
 
-Result<std::vector<Reply>> ScriptCalls::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
+Result<std::vector<Reply>> ScriptStore::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
   const bool settled = answered_ || node_.empty();
-  auto replies = deployment_.call(key_, commands, until, control);
+  auto replies = deployment_.call(beside_.key, commands, until, control);
   answered_ = static_cast<bool>(replies);
-  const Connection* asked = deployment_.current(key_);
+  const Connection* asked = deployment_.current(beside_.key);
   std::string node = asked ? asked->settings().endpoint.text() : std::string();
   if (!node_.empty() && (!answered_ || !settled || node != node_)) unsettled_until_ = clock_.now() + kUnsettled;
   if (!node.empty()) node_ = std::move(node);
@@ -51,22 +53,22 @@ Result<std::vector<Reply>> ScriptCalls::send(const std::vector<Command>& command
   return replies;
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
+Result<ScriptStore::Answer> ScriptStore::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
   auto replies = send(request, until, control);
   if (!replies) return replies.error();
   return answer_of(*replies);
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::run(Command command, TimePoint until, Control* control) {
+Result<ScriptStore::Answer> ScriptStore::run(Command command, TimePoint until, Control* control) {
   return ask(request_of(std::move(command)), until, control);
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
+Result<ScriptStore::Answer> ScriptStore::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
                                                        Control* control) {
   return run_confirmed(request_of(std::move(command)), done, until, control);
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
+Result<ScriptStore::Answer> ScriptStore::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
                                                        TimePoint until, Control* control) {
   ReplicaCheck check(replicas_, deployment_.known_replicas());
   if (!check.any()) return ask(request, until, control);
@@ -86,10 +88,45 @@ Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command
     unmet_.reset();
     if (outcome == ReplicaCheck::Outcome::kMet) return answer;
     unmet_ = {ErrorCode::kUnavailable,
-              "the lock on " + name_ + " was confirmed by only " + check.text() + " of " + store_,
+              "the lock on " + name_.text() + " was confirmed by only " + check.text() + " of " + store_,
               "bring the replicas back, or lower wait_replicas"};
     return *unmet_;
   }
+}
+
+std::string ScriptStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
+  const auto replies = deployment_.call(key(), {{"HGET", beside_.forced, holder_of(owner)}}, until, control);
+  const bool told = replies && replies->size() == 1 && replies->front().is_text();
+  return told ? replies->front().text : std::string();
+}
+
+Result<LockState> ScriptStore::state_in(Reply reply, WallTime asked) {
+  std::vector<Reply> replies;
+  replies.push_back(std::move(reply));
+  const auto parts = answer_of(replies);
+  return parts ? understood(*parts, asked) : parts.error();
+}
+
+Result<LockState> ScriptStore::read_state(TimePoint until, Control* control) {
+  const WallTime asked = clock_.wall();
+  const auto parts = run(state_command(), until, control);
+  return parts ? understood(*parts, asked) : parts.error();
+}
+
+Result<void> ScriptStore::drop_data(const std::string& data, TimePoint until) {
+  const auto answer = run(drop_command(key(), data), until, nullptr);
+  if (!answer) return answer.error();
+  return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
+}
+
+Result<void> ScriptStore::fence(FencingToken token, TimePoint until) {
+  const auto answer =
+      run({"EVAL", deployment_scripts::kFence, "2", key(), beside_.fenced, beside_.wake, token.text()}, until, nullptr);
+  if (!answer) return answer.error();
+  if (answer->front().text == "passed") return {};
+  if (answer->front().text != "lower" || answer->size() != 2) return not_understood(store_);
+  const std::string seen = printable((*answer)[1].text, kForeignWords);
+  return Error{ErrorCode::kLost, key() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
 }
 
 }  // namespace dlock::redis

@@ -1,4 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Of the kind semaphore.
---- include parts/prologue.lua
---- include parts/force_permits.lua

@@ -1,5 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Of the kind semaphore.
---- include parts/prologue.lua
---- include parts/own_ledger.lua
---- include parts/renew_permit.lua
