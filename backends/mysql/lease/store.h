@@ -10,8 +10,8 @@
 
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
-#include "backends/mysql/lease/rules.h"
 #include "backends/mysql/lease/process_list.h"
+#include "backends/mysql/lease/rules.h"
 #include "lib/base/result.h"
 
 namespace dlock::mysql {
