@@ -39,21 +39,15 @@ PolledLock::PolledLock(std::unique_ptr<PollableLock> store, const LockSpec& spec
 
 std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& control) {
   since_ = runtime_.clock.wall();
-  claim_ = spec_.ancestor;
   return acquisition_.run(control);
 }
 
-/// One question to the store: for the ancestor's hold, for the lock, or only whose it is.
+/// One question to the store: for the lock, or only whose it is.
 PollableLock::Attempt PolledLock::ask(TimePoint until, Control& control) {
   if (!spec_.take) {
     auto state = store_->read_state(until, &control);
     if (!state) return state.error();
     return PollableLock::Others{std::move(*state), std::nullopt};
-  }
-  if (claim_) {
-    auto joined = store_->join(*claim_, control);
-    if (!std::holds_alternative<PollableLock::Others>(joined)) return joined;
-    claim_.reset();
   }
   return store_->take(control);
 }
@@ -80,8 +74,7 @@ Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
   const TimePoint deadline = lease_deadline(taken.sent, spec_.ttl);
   if (deadline > runtime_.clock.now()) {
     granted_at_ = taken.sent;
-    const Owner& owner = claim_ ? claim_->owner : spec_.owner;
-    return Granted{{HeldLock{spec_.name, owner, taken.token, store_name_, claim_.has_value()}}, deadline};
+    return Granted{{HeldLock{spec_.name, spec_.owner, taken.token, store_name_}}, deadline};
   }
   give_up();
   return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",

@@ -34,12 +34,9 @@ class PollableLock {
 
   virtual ~PollableLock() = default;
   virtual Attempt take(Control& control) = 0;
-  /// Enters the hold of `claim`, which is ours from now on, too; Others: the store does not confirm it.
-  virtual Attempt join(const HeldClaim& claim, Control& control) = 0;
   virtual Renewal renew(Control* control, TimePoint until) = 0;
   /// Removes what may have been taken.
   virtual Result<void> give_back(TimePoint until) = 0;
-  /// The hold ends with the last of those who have entered it.
   virtual Result<void> release(TimePoint until) = 0;
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
@@ -87,7 +84,6 @@ class PolledLock final : public LockDriver, private Acquirer {
   std::optional<Duration> remaining_;  ///< of what was seen last
   TimePoint granted_at_{};             ///< when the lease of the grant began
   bool unknown_ = false;               ///< an attempt may have taken it
-  std::optional<HeldClaim> claim_;     ///< of an ancestor, as long as the store has not refused it
 };
 
 }  // namespace dlock

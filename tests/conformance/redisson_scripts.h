@@ -45,9 +45,9 @@ class Table final : public ScriptTable {
     for (const std::string& wanted : names) command.push_back(key(wanted));
     command.insert(command.end(), {key("told"), "RPUSH", stem_});
     std::vector<std::string> arguments(script.begin() + 1, script.end());
-    // Of an attempt: FIELD entry lease who | mode ancestor flags permits wait
+    // Of an attempt: FIELD entry lease who | mode flags permits wait
     if (script[0].ends_with("acquire")) {
-      const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "", "0", "100000"};
+      const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "0", "100000"};
       arguments.insert(arguments.end(), usual.begin() + static_cast<std::ptrdiff_t>(arguments.size()), usual.end());
     }
     if (kind == "semaphore" && (renews || script[0].ends_with("acquire"))) arguments.emplace_back("own");

@@ -173,7 +173,7 @@ Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {
 
 Result<AdminCommon::GiveBack> LeaseAdmin::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
-  const LeaseAsk ask{.owner = owner, .ttl = 10s, .ancestor = {}, .who = who_text("ping")};
+  const LeaseAsk ask{.owner = owner, .ttl = 10s, .who = who_text("ping")};
   const auto take = [&](const LeaseRow& row, ServerTime now) {
     auto decision = try_take(row, ask, now);
     auto* taken = std::get_if<LeaseTake>(&decision);

@@ -49,7 +49,6 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       store_(servers_, Strategy::kLease, spec.name),
       who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
-      claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}
 
 LeaseAsk LeaseLock::make_ask(std::uint64_t connection) const {
@@ -58,7 +57,6 @@ LeaseAsk LeaseLock::make_ask(std::uint64_t connection) const {
           .permits = spec_.mode == Mode::kPermits ? spec_.permits : 0,
           .ttl = spec_.ttl,
           .lock_delay = spec_.lock_delay,
-          .ancestor = claim_,
           .who = who_,
           .connection = connection,
           .slots = spec_.slots};
@@ -91,12 +89,11 @@ bool LeaseLock::passes_soon() {
   return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
 }
 
-/// The row as it is now. One that nobody holds is taken in the same statement, unless the lock is only looked at or
-/// joins an outer hold.
+/// The row as it is now. One that nobody holds is taken in the same statement, unless the lock is only looked at.
 Result<LeaseReading> LeaseLock::read(Control& control) {
   if (auto reading = std::exchange(came_with_gate_, std::nullopt)) return std::move(*reading);
   const TimePoint until = asked_by();
-  if (!spec_.take || claim_) return store_.read(false, until, &control);
+  if (!spec_.take) return store_.read(false, until, &control);
   if (const auto connected = servers_.connect(until, &control); !connected) return connected.error();
   auto reading = store_.take(make_ask(connection_), true, until, &control);
   unknown_take_ = unknown_take_ || (!reading && store_.unanswered());
@@ -122,11 +119,6 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
     return Granted{};
   }
   LeaseDecision decision = try_take(reading.row, make_ask(reading.connection), reading.now);
-  const auto* taken = std::get_if<LeaseTake>(&decision);
-  if (claim_ && !(taken && taken->joined) && !std::holds_alternative<LeaseInside>(decision)) {
-    claim_.reset();  // a stale DLOCK_HELD
-    return Again{};
-  }
   if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
     remaining_ = busy->remaining;
     acquisition_.trace_answer(servers_.server(), [&] {
@@ -138,7 +130,6 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
     return held_otherwise(spec_.name, other->held);
   }
-  if (std::holds_alternative<LeaseInside>(decision)) return would_wait_for_itself(spec_.name);
   auto& take = std::get<LeaseTake>(decision);
   if (!spec_.take) return Busy{};
   if (const LeaseHolder* ours = take.already ? find_holder(reading.row, take.owner) : nullptr) {
@@ -148,7 +139,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
       return granted(take, reading.sent, std::min(left, spec_.ttl));
     }
   }
-  const bool may = take.joined || take.already || reading.gate == true || store_.has_gate();
+  const bool may = take.already || reading.gate == true || store_.has_gate();
   if (may) return write(reading, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
   acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
@@ -177,7 +168,6 @@ Duration LeaseLock::collision_pause() {
 /// With so much `left` when the request was sent that tells it.
 Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left) {
   row_ = take.next;
-  holder_ = take.owner;
   unknown_ = unknown_take_ = false;
   collisions_ = 0;
   written_ = true;
@@ -186,8 +176,7 @@ Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left)
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
-  const auto owner = Owner::parse(take.owner);
-  HeldLock lock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined};
+  HeldLock lock{spec_.name, spec_.owner, FencingToken(take.token), store_name_};
   lock.slot = take.slot;
   return {{std::move(lock)}, lease_deadline(sent, left)};
 }
@@ -207,7 +196,7 @@ bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
 /// In the server's queue. Who is next takes the row without coming back in between.
 void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   const int seconds = wait_seconds(until, runtime_.clock.now());
-  const std::string take = spec_.take && !claim_ ? store_.take_statement(make_ask(connection_)) : "";
+  const std::string take = spec_.take ? store_.take_statement(make_ask(connection_)) : "";
   const Waited waited = wait_in(store_.wait_statement(note(), seconds), take, until, control);
   if (!waited.outcome) return;
   pause_ = Duration(0);

@@ -18,7 +18,7 @@ namespace dlock::mysql {
 ///
 ///   gate is free:  take the gate and the row, and read it            --> held, with the gate
 ///   gate is taken: wait for it in the server's own queue --> the same --> held
-///   there is no row yet, or we enter another hold, or share one: read it --> write it --> held
+///   there is no row yet, or we share one: read it --> write it --> held
 ///   row is busy though the gate was free (readers, a lease without a process, a holder that lost its connection):
 ///     who has the gate looks again now and then, nobody else does
 ///
@@ -76,11 +76,10 @@ class LeaseLock final : public LockDriver, private Acquirer {
   const std::string who_;
 
   Acquisition acquisition_;
-  bool waiting_ = false;            ///< a statement of ours waits on the connection
-  std::optional<HeldClaim> claim_;  ///< the ancestor's hold, until the row shows that it is over
-  std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
-  LeaseRow row_;                    ///< as it was read or written last
-  ServerTime read_at_ = 0;          ///< by the server's clock
+  bool waiting_ = false;      ///< a statement of ours waits on the connection
+  const std::string holder_;  ///< our owner
+  LeaseRow row_;              ///< as it was read or written last
+  ServerTime read_at_ = 0;    ///< by the server's clock
   std::optional<LeaseReading> came_with_gate_;
   bool unknown_ = false;        ///< a change of ours was not answered, and may have been carried out
   bool unknown_take_ = false;   ///< that change is a take, which may also still be carried out later

@@ -30,7 +30,7 @@ bool LeaseLock::is_alone() const {
 }
 
 Renewal LeaseLock::renew(TimePoint until, Control* control) {
-  const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive && holder_ == spec_.owner.text();
+  const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive;
   if (is_alone() && (!wants_gate || store_.has_gate() || store_.without_gates())) {
     const TimePoint sent = runtime_.clock.now();
     const auto extended = store_.extend(row_, spec_.ttl, until, control);
@@ -59,8 +59,7 @@ RenewalRenewed LeaseLock::renewed(TimePoint sent) {
   return {lease_deadline(sent, spec_.ttl), ours ? revocation_of(ours->who) : std::string()};
 }
 
-/// One look and one write; nullopt: the row has changed in between. Where another one of those inside has just renewed
-/// the hold that they have together, the look is enough.
+/// One look and one write; nullopt: the row has changed in between.
 Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control* control) {
   const auto reading = store_.read(wants_gate && !store_.has_gate(), until, control);
   if (!reading) return reading.error();
@@ -70,16 +69,8 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
   generation_ = servers_.generation();
   auto next = extend(reading->row, holder_, spec_.ttl, false, reading->now);
   if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*reading, until, control)});
-  if (holder_ == spec_.owner.text()) {
-    for (LeaseHolder& holder : next->holders) {
-      if (holder.owner == holder_) holder.connection = connection_;
-    }
-  }
-  const LeaseHolder& seen = *find_holder(reading->row, holder_);
-  const Duration left = std::chrono::microseconds(seen.until - reading->now);
-  if (seen.entries.size() > 1 && seen.connection == find_holder(*next, holder_)->connection &&
-      left >= spec_.ttl / 10 * 9) {
-    return std::optional<Renewal>(renewed(reading->sent - (spec_.ttl - std::min(left, spec_.ttl))));
+  for (LeaseHolder& holder : next->holders) {
+    if (holder.owner == holder_) holder.connection = connection_;
   }
   const auto written = store_.change(reading->row, *next, until, control);
   if (!written) return written.error();

@@ -24,32 +24,8 @@ LeaseHolder* find(LeaseRow& row, const std::string& owner) {
   return nullptr;
 }
 
-/// The hold of an ancestor, if it is what DLOCK_HELD claims.
-LeaseHolder* claimed(LeaseRow& row, const LeaseAsk& ask, ServerTime now) {
-  if (!ask.ancestor) return nullptr;
-  LeaseHolder* holder = find(row, ask.ancestor->owner.text());
-  const bool fits = holder && holder->token == ask.ancestor->token.value() && holder->until > now;
-  return fits ? holder : nullptr;
-}
-
 std::string how(const LeaseRow& row) {
   return row.mode == Mode::kShared ? "shared" : "with --permits " + std::to_string(row.permits);
-}
-
-LeaseDecision join(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
-  LeaseHolder& holder = *find(row, ask.ancestor->owner.text());
-  if (row.mode != Mode::kExclusive && ask.mode == Mode::kExclusive) return LeaseInside{};
-  if (row.mode == Mode::kPermits && ask.mode == Mode::kPermits && row.permits != ask.permits) {
-    return LeaseDisagreement{how(row)};
-  }
-  const bool entered =
-      std::find(holder.entries.begin(), holder.entries.end(), ask.owner.text()) != holder.entries.end();
-  if (!entered) holder.entries.push_back(ask.owner.text());
-  holder.until = std::max(holder.until, now + whole_micros(ask.ttl));
-  const std::string owner = holder.owner;
-  const std::uint64_t token = holder.token;
-  std::string slot = slot_of(holder.who);
-  return LeaseTake{std::move(row), owner, token, std::move(slot), true, false};
 }
 
 std::string slot_for(const LeaseRow& row, const LeaseAsk& ask) {
@@ -77,7 +53,7 @@ LeaseDecision add(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
   ours.since = now;
   ours.until = now + whole_micros(ask.ttl);
   const std::uint64_t token = row.fence;
-  return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, false};
+  return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false};
 }
 
 /// One more permit is free when the first of them ends, an exclusive lock when the last one does.
@@ -113,9 +89,8 @@ LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now
     ours->until = std::max(ours->until, now + whole_micros(ask.ttl));
     const std::uint64_t token = ours->token;
     std::string slot = slot_of(ours->who);
-    return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, true};
+    return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), true};
   }
-  if (claimed(row, ask, now)) return join(std::move(row), ask, now);
   if (row.holders.empty()) return add(std::move(row), ask, now);
   if (row.mode == Mode::kExclusive || ask.mode == Mode::kExclusive) return busy(row, ask.mode, now);
   const bool agree = row.mode == ask.mode && (ask.mode == Mode::kShared || row.permits == ask.permits);

@@ -24,7 +24,6 @@ struct LeaseAsk {
   int permits = 0;
   Duration ttl{0};
   Duration lock_delay{0};
-  std::optional<HeldClaim> ancestor;
   std::string who;
   std::uint64_t connection = 0;
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
@@ -33,10 +32,9 @@ struct LeaseAsk {
 /// The lock can be taken: it is ours once `next` is written.
 struct LeaseTake {
   LeaseRow next;
-  std::string owner;  ///< whose hold it is: ours, or the ancestor's
+  std::string owner;
   std::uint64_t token = 0;
   std::string slot = {};
-  bool joined = false;   ///< entered the ancestor's hold
   bool already = false;  ///< it was ours before: an answer had been lost
 };
 struct LeaseBusy {
@@ -46,9 +44,7 @@ struct LeaseBusy {
 struct LeaseDisagreement {
   std::string held;
 };
-/// The request would wait for the hold of its own ancestor, that is for ever.
-struct LeaseInside {};
-using LeaseDecision = std::variant<LeaseTake, LeaseBusy, LeaseDisagreement, LeaseInside>;
+using LeaseDecision = std::variant<LeaseTake, LeaseBusy, LeaseDisagreement>;
 
 /// The holder that try_take() adds to a free row, without token and times, which LeaseStore::take() lets the server
 /// fill in.

@@ -29,7 +29,6 @@ class RowLock final : public PollableLock {
         spec_(spec),
         servers_(settings_.servers, dial, runtime.clock),
         table_(settings_.strategy, servers_),
-        owner_(spec.owner.text()),
         who_(who_text(spec)) {}
 
   Attempt take(Control& control) override {
@@ -47,24 +46,9 @@ class RowLock final : public PollableLock {
     return Others{std::move(*state), remaining_};
   }
 
-  Attempt join(const HeldClaim& claim, Control& control) override {
-    const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = Patience(spec_.wait).attempt_end(sent);
-    const auto joined = table_.join(spec_.name, claim.owner.text(), claim.token.value(), spec_.owner.text(), spec_.ttl,
-                                    until, &control);
-    if (!joined) return joined.error();
-    if (*joined) {
-      owner_ = claim.owner.text();
-      return Taken{claim.token, sent};
-    }
-    auto state = read_state(until, &control);
-    if (!state) return state.error();
-    return Others{std::move(*state), remaining_};
-  }
-
   Renewal renew(Control* control, TimePoint until) override {
     const TimePoint sent = runtime_.clock.now();
-    const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, false, until, control);
+    const auto renewed = table_.renew(spec_.name, spec_.owner.text(), spec_.ttl, false, until, control);
     if (!renewed) return RenewalUnknown{renewed.error().message};
     if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl), table_.revoked()};
     return RenewalLost{"it is not ours any more on " + settings_.store};
@@ -72,16 +56,12 @@ class RowLock final : public PollableLock {
 
   Result<void> give_back(TimePoint until) override {
     const std::string ours = spec_.owner.text();
-    if (spec_.ancestor) {
-      const auto left = table_.leave(spec_.name, spec_.ancestor->owner.text(), ours, until);
-      if (!left) return left.error();
-    }
     const auto gone = table_.release(spec_.name, ours, {}, until, nullptr);
     return gone ? Result<void>() : gone.error();
   }
 
   Result<void> release(TimePoint until) override {
-    const auto released = table_.leave(spec_.name, owner_, spec_.owner.text(), until);
+    const auto released = table_.leave(spec_.name, spec_.owner.text(), spec_.owner.text(), until);
     if (!released) {
       unanswered_ = true;
       return released.error();
@@ -92,7 +72,7 @@ class RowLock final : public PollableLock {
   }
 
   Result<void> leave(Duration ttl, TimePoint until) override {
-    const auto left = table_.renew(spec_.name, owner_, ttl, true, until, nullptr);
+    const auto left = table_.renew(spec_.name, spec_.owner.text(), ttl, true, until, nullptr);
     if (!left) return left.error();
     return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }
@@ -107,7 +87,6 @@ class RowLock final : public PollableLock {
   const LockSpec spec_;
   Servers servers_;
   RowStore table_;
-  std::string owner_;
   const std::string who_;
   FencingToken token_;
   std::optional<Duration> remaining_;

@@ -213,16 +213,6 @@ Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, 
   return read->holder && read->holder->owner == owner && read->holder->token == token;
 }
 
-Result<bool> RowStore::join(const LockName& name, const std::string& owner, std::uint64_t token,
-                            const std::string& entry, Duration ttl, TimePoint until, Control* control) {
-  const std::string word = literal(entry);
-  return change("UPDATE " + table_ + " SET entries=IF(FIND_IN_SET(" + word + ",entries),entries,CONCAT(entries,','," +
-                    word + ")),expires=GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")" + where(name) +
-                    " AND owner=" + literal(owner) + " AND token=" + std::to_string(token) +
-                    " AND expires>UTC_TIMESTAMP(6)",
-                until, control);
-}
-
 /// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
 /// the last.
 Result<bool> RowStore::leave(const LockName& name, const std::string& owner, const std::string& entry,

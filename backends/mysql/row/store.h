@@ -25,7 +25,7 @@ class RowStore {
     std::optional<ServerTime> since;
     std::optional<ServerTime> until;  ///< nullopt: no end
     std::string who;
-    int entries = 1;  ///< how many are inside (re-entry)
+    int entries = 1;  ///< how many are inside (an older dlock's re-entry)
   };
   struct State {
     std::optional<Holder> holder;
@@ -63,12 +63,8 @@ class RowStore {
   Result<bool> ask_back(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& by,
                         TimePoint until);
 
-  /// Adds `entry` to the hold of `owner` with `token`, unless it is inside already, and renews the lease for `ttl`
-  /// without shortening it. False: there is no such hold.
-  Result<bool> join(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& entry,
-                    Duration ttl, TimePoint until, Control* control);
-
-  /// Removes `entry` from the hold of `owner`, which ends with its last entry. False: it was not inside.
+  /// Removes `entry` from the hold of `owner`, which ends with its last entry: an older dlock may be inside. False: it
+  /// was not inside.
   Result<bool> leave(const LockName& name, const std::string& owner, const std::string& entry, TimePoint until);
 
   /// Ends the hold of `owner`, even if others are inside. False: there is none (with `token`, if that is given).

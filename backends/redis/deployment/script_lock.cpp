@@ -25,8 +25,7 @@ ScriptLock::ScriptLock(std::unique_ptr<Deployment> deployment, std::string store
       spec_(std::move(spec)),
       store_name_(std::move(store)),
       wake_(runtime.clock),
-      acquisition_(spec_, runtime_, *this),
-      holder_(spec_.owner) {}
+      acquisition_(spec_, runtime_, *this) {}
 
 std::optional<std::variant<Granted, Refused>> ScriptLock::acquire(Control& control) {
   control_ = &control;
@@ -82,18 +81,17 @@ void ScriptLock::trace_busy(std::optional<Duration> remaining, int place, bool f
                             : "held by somebody else on " + server);
 }
 
-Granted ScriptLock::grant(const Owner& holder, FencingToken token, bool joined, std::string slot) {
-  holder_ = holder;
+Granted ScriptLock::grant(FencingToken token, std::string slot) {
   // Until then a waiter's channel stays: to close it would take time now.
   watch_at_ = runtime_.clock.now() + kFirstWatch;
-  HeldLock lock{spec_.name, holder_, token, store_name_, joined};
+  HeldLock lock{spec_.name, spec_.owner, token, store_name_};
   lock.slot = std::move(slot);
   leased_at_ = held_in().sent();
   return {{std::move(lock)}, lease_deadline(leased_at_, spec_.ttl)};
 }
 
 Renewal ScriptLock::renew(Control& control, TimePoint until) {
-  const auto renewed = held_in().renew(holder_, spec_.ttl, false, until, &control);
+  const auto renewed = held_in().renew(spec_.owner, spec_.ttl, false, until, &control);
   if (renewed) {
     unknown_ = false;
     leased_at_ = held_in().sent();
@@ -115,7 +113,7 @@ void ScriptLock::add_interest(std::vector<pollfd>& fds) const {
 /// `otherwise`: why, if nobody has said that it was freed by force.
 Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
-  const std::string by = held_in().forced_by(holder_, soon, control_);
+  const std::string by = held_in().forced_by(spec_.owner, soon, control_);
   return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
 }
 
@@ -158,10 +156,10 @@ Renewal ScriptLock::held(TimePoint now) {
 
 /// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.
 Result<void> ScriptLock::release(TimePoint until) {
-  const Owner entry = spec_.owner;
   return insist_gone(
       runtime_.clock, until, kFirstPollPause, unknown_,
-      [&] { return held_in().release(holder_, &entry, until, nullptr); }, [&] { return held_in().was_answered(); });
+      [&] { return held_in().release(spec_.owner, &spec_.owner, until, nullptr); },
+      [&] { return held_in().was_answered(); });
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
@@ -169,7 +167,7 @@ Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
   if (ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
   ScriptStore& store = held_in();
   const auto renewed = insist(runtime_.clock, until, kAskAgainPause, [&] {
-                         return store.renew(holder_, ttl, true, until, nullptr);
+                         return store.renew(spec_.owner, ttl, true, until, nullptr);
                        }).answer;
   return renewed ? Result<void>() : renewed.error();
 }

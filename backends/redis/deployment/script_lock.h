@@ -79,7 +79,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   /// Of a question about the lock while it is waited for, or behind the wait; and of giving up.
   TimePoint look_end() const { return acquisition_.patience().look_end(runtime_.clock.now(), kLookBudget); }
   TimePoint give_up_end() const { return acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveUpBudget); }
-  Granted grant(const Owner& holder, FencingToken token, bool joined, std::string slot);
+  Granted grant(FencingToken token, std::string slot);
 
   std::unique_ptr<Deployment> deployment_;
   const Runtime runtime_;
@@ -87,7 +87,6 @@ class ScriptLock : public LockDriver, protected Acquirer {
   const std::string store_name_;
   WakeChannel wake_;
   Acquisition acquisition_;
-  Owner holder_;                       ///< whose hold it is: ours, or the ancestor's that we joined
   WallTime since_{};                   ///< when acquire() began
   Control* control_ = nullptr;         ///< of acquire(); everything that is done while the lock is held polls it
   bool enqueue_ = false;               ///< the next attempt takes a place in the queue

@@ -64,7 +64,7 @@ std::vector<Finding> NativeAdmin::diagnose() {
 Result<AdminCommon::GiveBack> NativeAdmin::take_for_ping(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
-  const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .ancestor = {}, .arrival = {}, .info = who_text("ping")};
+  const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .arrival = {}, .info = who_text("ping")};
   if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
   return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
 }

@@ -36,7 +36,6 @@ NativeAsk NativeLock::make_ask() const {
           .permits = spec_.permits,
           .fair = spec_.fair,
           .take = spec_.take,
-          .ancestor = spec_.ancestor,
           .enqueue = enqueue_,
           .polls = enqueue_ && !told_,
           .arrival = by_ ? by_->arrival : "",
@@ -61,7 +60,7 @@ std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Cont
   if (!wake_.is_open()) return std::nullopt;
   std::vector<Command> commands{wake_.tracking(all_reads)};
   if (!all_reads) commands.push_back({"CLIENT", "CACHING", "YES"});
-  if (all_reads) commands.push_back({"HGET", store_.names().holders, holder_.text()});
+  if (all_reads) commands.push_back({"HGET", store_.names().holders, spec_.owner.text()});
   commands.push_back({"GET", store_.names().key});
   auto replies = deployment_->call(store_.names().key, commands, until, control);
   if (!replies || replies->front().is_error() || replies->back().is_error()) return std::nullopt;
@@ -71,7 +70,7 @@ std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Cont
 
 std::optional<bool> NativeLock::is_still_ours(TimePoint until) {
   const auto value = watch_key(true, until, control_);
-  return value ? std::optional(value->text == holder_.text()) : std::nullopt;
+  return value ? std::optional(value->text == spec_.owner.text()) : std::nullopt;
 }
 
 /// When a waiter that was told nothing looks by itself; nullopt: at once, the key has gone.
@@ -106,7 +105,7 @@ Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
     if (by_ && !by_->arrival.empty()) give_up();  // tells the next one
     return Granted{{}, std::nullopt};
   }
-  return ScriptLock::grant(grant.owner, grant.token, grant.joined, grant.slot);
+  return ScriptLock::grant(grant.token, grant.slot);
 }
 
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
@@ -116,9 +115,8 @@ void NativeLock::give_up() {
   const bool queued = by_ && !by_->arrival.empty();
   const bool reached = queued || unknown_ || denied_ || connection();
   if (!asked_ || !reached) return;
-  if (acquisition_.patience().is_once() && !unknown_ && by_ && holder_ == spec_.owner) return;  // never in the queue
-  const Owner entry = spec_.owner;
-  (void)store_.release(holder_, &entry, give_up_end(), nullptr);
+  if (acquisition_.patience().is_once() && !unknown_ && by_) return;  // never in the queue
+  (void)store_.release(spec_.owner, &spec_.owner, give_up_end(), nullptr);
 }
 
 }  // namespace dlock::redis

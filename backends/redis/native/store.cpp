@@ -55,29 +55,25 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
   if (is_unsettled()) flags += 'u';
-  auto answer = run_confirmed(
-      command_of(native_scripts::kAcquire, kAllKeys,
-                 {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
-                  std::to_string(ask.permits), ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "",
-                  ask.ancestor ? ask.ancestor->token.text() : "", ask.arrival, ms_text(ask.lock_delay),
-                  ms_text(ask.alive), slots_text(ask.slots)}),
-      [](const Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until, control);
+  auto answer =
+      run_confirmed(command_of(native_scripts::kAcquire, kAllKeys,
+                               {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
+                                std::to_string(ask.permits), ask.info, flags, ask.arrival, ms_text(ask.lock_delay),
+                                ms_text(ask.alive), slots_text(ask.slots)}),
+                    [](const Answer& e) { return e[0].text == "granted"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.owner = ask.owner, .token = {}, .free_only = true});
-  if (word == "granted" && (e.size() == 4 || e.size() == 5)) {
-    if (e[3].integer == 1) several_ = false;  // in a hold that may be exclusive
-    const auto owner = Owner::parse(e[2].text);
+  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.token = {}, .free_only = true});
+  if (word == "granted" && (e.size() == 2 || e.size() == 3)) {
     const auto token = FencingToken::parse(e[1].text);
-    if (!owner || !token) return not_understood(store_);
-    return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, e.size() == 5 ? e[4].text : std::string()});
+    if (!token) return not_understood(store_);
+    return NativeAnswer(NativeGrant{*token, e.size() == 3 ? e[2].text : std::string()});
   }
   if (word == "busy" && e.size() == 6) {
     return NativeAnswer(NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
                                    e[4].integer == 1, e[5].integer == 1});
   }
-  if (word == "self") return would_wait_for_itself(name_);
   if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
     const std::string held = e[1].text == "dlock:shared"
                                  ? "shared"

@@ -22,7 +22,6 @@ struct NativeAsk {
   int permits = 0;
   bool fair = false;
   bool take = true;
-  std::optional<HeldClaim> ancestor;
   bool enqueue = false;                 ///< wait in the queue if it is busy
   bool polls = false;                   ///< this waiter gets no messages; it asks again and again
   std::string arrival;                  ///< its place in the queue from an earlier attempt, or empty
@@ -32,9 +31,7 @@ struct NativeAsk {
 };
 
 struct NativeGrant {
-  Owner owner;
   FencingToken token;
-  bool joined = false;
   std::string slot = {};
   bool free_only = false;  ///< the answer to an ask without `take`: the lock is free
 };

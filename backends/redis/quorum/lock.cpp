@@ -156,28 +156,6 @@ void QuorumLock::tell_back() {
   group_.tell(commands);
 }
 
-PollableLock::Attempt QuorumLock::join(const HeldClaim& claim, Control& control) {
-  owner_ = claim.owner.text();
-  group_.refresh();
-  const TimePoint sent = runtime_.clock.now();
-  std::vector<Command> questions;
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    questions.push_back(keep_command(question_to(i), claim.token));
-  }
-  const Outcome outcome = round_.ask(questions, round_end(), &control, count_renewals);
-  note_servers();
-  if (outcome == Outcome::kWon) {
-    token_ = claim.token;
-    deadline_ = lease_deadline(sent, spec_.ttl);
-    return Taken{token_, sent};
-  }
-  const Error error = round_.silence();
-  tell_back();
-  owner_ = spec_.owner.text();
-  if (outcome == Outcome::kSilent) return error;
-  return Others{round_.state(runtime_.clock.wall(), false), std::nullopt};
-}
-
 /// Those that have our lock make it longer; those that have not are asked for a vote, while we hold the others.
 std::vector<Command> QuorumLock::renewals() const {
   std::vector<Command> questions;

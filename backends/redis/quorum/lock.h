@@ -27,7 +27,6 @@ class QuorumLock final : public PollableLock {
              std::string store_name, const Runtime& runtime);
 
   Attempt take(Control& control) override;
-  Attempt join(const HeldClaim& claim, Control& control) override;
   Renewal renew(Control* control, TimePoint until) override;
   Result<void> give_back(TimePoint until) override;
   Result<void> release(TimePoint until) override;

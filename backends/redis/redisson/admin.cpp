@@ -62,7 +62,6 @@ Result<AdminCommon::GiveBack> RedissonAdmin::take_for_ping(const LockName& name)
                         .mode = hands_out_permits(kind_) ? Mode::kPermits : Mode::kExclusive,
                         .ttl = 10s,
                         .permits = 1,
-                        .ancestor = {},
                         .info = who_text("ping")};
   if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
   return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });

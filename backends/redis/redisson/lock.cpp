@@ -39,7 +39,6 @@ RedissonAsk RedissonLock::make_ask() const {
           .mode = spec_.mode,
           .ttl = spec_.ttl,
           .permits = spec_.permits,
-          .ancestor = spec_.ancestor,
           .enqueue = enqueue_,
           .info = info_};
 }
@@ -49,7 +48,7 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
   auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
   if (!answer) return Failed{answer.error(), store_.was_answered()};
   if (const auto* granted = std::get_if<RedissonGrant>(&*answer)) {
-    return grant(granted->owner, granted->token, granted->joined, {});
+    return grant(granted->token, {});
   }
   by_ = std::get<RedissonBusy>(*answer);
   trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
@@ -107,13 +106,12 @@ void RedissonLock::give_up() {
   const bool granted = watch_at_.has_value();
   const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
   if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-  const Owner entry = spec_.owner;
-  (void)store_.release(holder_, &entry, give_up_end(), nullptr);
+  (void)store_.release(spec_.owner, &spec_.owner, give_up_end(), nullptr);
 }
 
 std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {
   const std::string& key = store_.names().beside.key;
-  std::string field = redisson_field(store_.kind(), holder_);
+  std::string field = redisson_field(store_.kind(), spec_.owner);
   if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
   const auto replies = deployment_->call(key, {wake_.tracking(true), {"HEXISTS", key, field}}, until, control_);
   if (!replies || replies->front().is_error()) return std::nullopt;

@@ -65,27 +65,17 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
 }
 
 Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
-  const std::string ancestor = ask.ancestor ? holder_of(ask.ancestor->owner) : "";
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).acquire, holder_of(ask.owner),
-                 {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ancestor, ask.enqueue ? "q" : "",
+                 {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ask.enqueue ? "q" : "",
                   std::to_string(ask.permits), ms_text(kFairWait), whose_ledger(kind_)}),
       [](const Answer& e) { return e[0].text == "granted"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "granted" && e.size() == 4) {
-    const auto owner = owner_of_field(kind_, e[2].text);
-    if (!owner) return not_understood(store_);
-    return RedissonAnswer(RedissonGrant{*owner, token_of(e[1]), e[3].integer == 1});
-  }
+  if (word == "granted" && e.size() == 2) return RedissonAnswer(RedissonGrant{token_of(e[1])});
   if (word == "busy" && e.size() == 4) {
     return RedissonAnswer(RedissonBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].integer == 1});
-  }
-  if (word == "self") {
-    return Error{ErrorCode::kUnsupported,
-                 "a write lock on " + name_.text() + " would wait for the read lock it is inside of",
-                 "take it exclusive in the outer command"};
   }
   if (word == "conflict" && e.size() == 2) {
     return Error{ErrorCode::kConflict, name_.text() + ": " + printable(e[1].text, kForeignWords),

@@ -18,16 +18,13 @@ struct RedissonAsk {
   Owner owner;  ///< names this acquisition, too: repeated after a lost answer, it gets the lock once
   Mode mode = Mode::kExclusive;
   Duration ttl{0};
-  int permits = 0;  ///< with Mode::kPermits: the object is made with so many if it does not exist
-  std::optional<HeldClaim> ancestor;
+  int permits = 0;       ///< with Mode::kPermits: the object is made with so many if it does not exist
   bool enqueue = false;  ///< of a fair lock: take a place in its queue, or keep it alive
   std::string info;      ///< who_text()
 };
 
 struct RedissonGrant {
-  Owner owner;  ///< ours, or the ancestor's that we joined
   FencingToken token;
-  bool joined = false;
 };
 struct RedissonBusy {
   std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: unknown

@@ -29,12 +29,6 @@ PollableLock::Attempt ToyLock::take(Control& control) {
   return Others{std::move(*state), {}};
 }
 
-PollableLock::Attempt ToyLock::join(const HeldClaim& /*claim*/, Control& control) {
-  auto state = read_state({}, &control);
-  if (!state) return state.error();
-  return Others{std::move(*state), {}};
-}
-
 Result<bool> ToyLock::extend(Duration ttl) {
   const WallTime now = runtime_.clock.wall();
   return store_.change(spec_.name, [&](Entry& entry) {

@@ -15,7 +15,6 @@ class ToyLock final : public PollableLock {
       : store_(std::move(store)), spec_(spec), store_name_(std::move(store_name)), runtime_(runtime) {}
 
   Attempt take(Control& control) override;
-  Attempt join(const HeldClaim& claim, Control& control) override;
   Renewal renew(Control* control, TimePoint until) override;
   Result<void> give_back(TimePoint until) override;
   Result<void> release(TimePoint until) override;

@@ -30,12 +30,6 @@ struct ScriptedStore final : PollableLock {
     answers.pop_front();
     return answer();
   }
-  Attempt join(const HeldClaim& claim, Control& /*control*/) override {
-    joined_at.push_back(clock.now());
-    if (silent_joins-- > 0) return kNoAnswer;
-    if (!confirms) return others(std::nullopt);
-    return Taken{claim.token, clock.now()};
-  }
   Renewal renew(Control* /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
   Result<void> give_back(TimePoint /*until*/) override {
     ++given_back;
@@ -70,9 +64,6 @@ struct ScriptedStore final : PollableLock {
   std::deque<std::function<Attempt()>> answers;
   std::deque<Error> releases;
   std::vector<TimePoint> tried_at;
-  std::vector<TimePoint> joined_at;
-  bool confirms = false;
-  int silent_joins = 0;
   bool free = false;
   int given_back = 0;
   int released = 0;
@@ -163,36 +154,6 @@ TEST_CASE("a withdrawn wait ends at once; what an unanswered attempt may have le
     CHECK_FALSE(world.acquire().has_value());
     CHECK(world.store->given_back == 1);
   }
-}
-
-TEST_CASE("a hold of an ancestor that the store confirms is joined, and left at the end") {
-  World world;
-  world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
-  world.store->confirms = true;
-  SUBCASE("at once") {}
-  SUBCASE("after answers that were lost") { world.store->silent_joins = 3; }
-  const auto answer = world.acquire();
-  REQUIRE(answer.has_value());
-  const HeldLock& held = std::get<Granted>(*answer).locks.at(0);
-  CHECK(held.reentered);
-  CHECK(held.owner == world.spec.ancestor->owner);
-  CHECK(held.token == FencingToken(5));
-  CHECK(world.store->tried_at.empty());
-  CHECK(world.lock().release(world.clock.now() + 1s));
-  CHECK(world.store->released == 1);
-}
-
-TEST_CASE("a claim that the store does not confirm is asked for once, and the lock is taken like any other") {
-  World world;
-  world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
-  world.says([&] { return world.store->others(10ms); });
-  world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
-  const auto answer = world.acquire();
-  REQUIRE(answer.has_value());
-  const HeldLock& held = std::get<Granted>(*answer).locks.at(0);
-  CHECK_FALSE(held.reentered);
-  CHECK(held.owner == world.spec.owner);
-  CHECK(world.store->joined_at.size() == 1);
 }
 
 TEST_CASE("a lease that has just begun is left as it is, one that is older or shall be another begins again") {

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes a lock, joins a hold that the caller is inside of, or says who is in the way, and enters the queue if asked to.
+-- Takes a lock, or says who is in the way, and enters the queue if asked to.
 -- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, u: unsettled, w: only wait),
--- ancestor, its token, arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
--- {granted, token, owner, joined, slot or nothing} {busy, pttl, rank, arrival, foreign, mute} {conflict, what} {self} {free}
+-- arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
+-- {granted, token, slot or nothing} {busy, pttl, rank, arrival, foreign, mute} {conflict, what} {free}
 -- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
 --- include parts/prologue.lua
 --- include parts/prune.lua
 --- include parts/wake.lua
 -- Of what has more than the 14 digits that Lua writes.
 local function decimal(number) return string.format('%.0f', number) end
-local _, me, mode, px, permits, info, flags, ancestor, ancestor_token, arrival, delay, alive, slots = unpack(ARGV)
+local _, me, mode, px, permits, info, flags, arrival, delay, alive, slots = unpack(ARGV)
 px = tonumber(px)
 local function asked(flag) return string.find(flags, flag) end
 local enqueues, only_waits, unsettled = asked('e'), asked('w'), asked('u')
@@ -60,26 +60,7 @@ local function repeat_grant()
     call('ZADD', ends, ms + px, me)
     call('PEXPIRE', ends, keep)
   end
-  return {'granted', token, me, 0, slot_of(our_info)}
-end
-
--- We are inside of a hold: that one gets another entry, and a lease that is long enough for us.
-local function join()
-  if ancestor == '' or not is_holder(ancestor) then return end
-  local token, since, its_delay, entries, its_info = record_of(ancestor)
-  if token ~= ancestor_token then return end
-  if is_marked() and mode == 'x' then return {'self'} end
-  if is_marked() and value ~= marker then return end
-  local keep = px + math.max(its_delay - delay, 0)
-  call('PEXPIRE', lock, math.max(keep, call('PTTL', lock)))
-  call('PEXPIRE', holders, math.max(keep, call('PTTL', holders)))
-  if is_marked() then
-    call('ZADD', ends, math.max(ms + keep, tonumber(call('ZSCORE', ends, ancestor))), ancestor)
-    call('PEXPIRE', ends, call('PTTL', lock))
-  end
-  if not string.find(entries, me, 1, true) then entries = entries .. ',' .. me end
-  call('HSET', holders, ancestor, token .. ' ' .. since .. ' ' .. its_delay .. ' ' .. entries .. ' ' .. its_info)
-  return {'granted', token, ancestor, 1, slot_of(its_info)}
+  return {'granted', token, slot_of(our_info)}
 end
 
 -- A waiter that was not heard of in time is gone; but while the queue is unsettled all who have a record are waited for.
@@ -146,7 +127,7 @@ local function grant()
     wake(false, unsettled)
   end
   call('SET', lock, marker, 'PX', keep)
-  return {'granted', token, me, 0, slot}
+  return {'granted', token, slot}
 end
 
 local mute = 0
@@ -167,7 +148,7 @@ end
 
 if kind == 'string' then
   prune()
-  local answer = value and (repeat_grant() or join())
+  local answer = value and repeat_grant()
   if answer then return answer end
 end
 if only_waits and not value then return {'free'} end

@@ -10,7 +10,7 @@ if kind ~= 'none' and kind ~= 'hash' or call('HEXISTS', key, 'mode') == 1 then r
 local queue_kind, timeouts_kind = call('TYPE', queue).ok, call('TYPE', timeouts).ok
 if queue_kind ~= 'none' and queue_kind ~= 'list' then return bad('the queue', queue_kind) end
 if timeouts_kind ~= 'none' and timeouts_kind ~= 'zset' then return bad('the queue', timeouts_kind) end
-local answer = repeat_grant() or join()
+local answer = repeat_grant()
 if answer then return answer end
 
 -- How many stand before us, and how long each of them may take: one of dlock, or of Redisson.

@@ -5,7 +5,7 @@
 if kind ~= 'none' and kind ~= 'hash' then return busy_foreign() end
 if kind == 'hash' then
   if call('HEXISTS', key, 'mode') == 1 then return busy_foreign() end
-  return repeat_grant() or join() or {'busy', call('PTTL', key), 0, 0}
+  return repeat_grant() or {'busy', call('PTTL', key), 0, 0}
 end
 local fence, token = KEYS[4], '0'
 if fence then

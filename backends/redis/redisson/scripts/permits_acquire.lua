@@ -9,18 +9,12 @@ local function extend(field)
   keep_ledger(px)
 end
 
--- We have it, since an answer was lost, or are inside of a hold.
-local function hold_again()
-  for joined, field in pairs({[0] = me, [1] = ancestor}) do
-    local token, since, _, entries, its_info = record_of(field)
-    if entries and has_permit(field) then
-      local is_in = has(entries, entry)
-      if joined == 1 or is_in then
-        if not is_in then write_record(field, token, since, entries .. ',' .. entry, its_info) end
-        extend(field)
-        return {'granted', token, field, joined}
-      end
-    end
+-- We have it: an answer was lost.
+local function repeat_grant()
+  local token, _, _, entries = record_of(me)
+  if has(entries, entry) and has_permit(me) then
+    extend(me)
+    return {'granted', token}
   end
 end
 
@@ -41,7 +35,7 @@ if kind ~= 'none' and kind ~= 'string' then return busy_foreign() end
 if value and not is_number(value) then return bad('the number of permits', value) end
 local ledger_kind = call('TYPE', ledger).ok
 if ledger_kind ~= 'none' and ledger_kind ~= 'zset' then return bad('the list of permits', ledger_kind) end
-local answer = hold_again()
+local answer = repeat_grant()
 if answer then return answer end
 if not is_own and kind == 'string' and permits > 0 and value + call('ZCARD', ledger) ~= permits then
   return {'conflict', value + call('ZCARD', ledger) .. ' permits'}
@@ -64,4 +58,4 @@ prove()
 call('DECRBY', key, 1)
 write_record(me, '0', ms, entry, info)
 extend(me)
-return {'granted', '0', me, 0}
+return {'granted', '0'}

@@ -68,24 +68,6 @@ TEST_CASE("the end of the connection makes the holder look at its row at once") 
   }
 }
 
-TEST_CASE("of many inside one hold, who finds it just renewed by another does not write") {
-  World world;
-  world.granted();
-  auto holders = *decode_holders(world.server.holders);
-  holders.front().entries.push_back("inner");
-  world.server.holders = encode_holders(holders);
-  const std::string seen = world.server.version = std::to_string(std::stoull(world.server.version) + 1);
-  world.clock.advance(1s);
-  const Renewal found = world.lock().renew(world.control, world.at(5s));
-  CHECK(std::get<RenewalRenewed>(found).deadline == lease_deadline(world.at(0s), 30s));
-  CHECK(world.server.version == seen);
-  world.clock.advance(3s);
-  const TimePoint sent = world.clock.now();
-  const Renewal renewed = world.lock().renew(world.control, world.at(9s));
-  CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(sent, 30s));
-  CHECK(world.server.version != seen);
-}
-
 TEST_CASE(
     "nothing is asked about a lease that has just begun; one that is older, or is to last for another time, begins "
     "again") {

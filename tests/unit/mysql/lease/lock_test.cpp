@@ -42,7 +42,7 @@ TEST_CASE("a lock that others had before takes one statement, which writes what 
   CHECK(world.server.fence > last);
   CHECK(granted.locks[0].token.text() == world.server.fence);
 
-  LeaseAsk ask{.owner = world.spec.owner, .ttl = 30s, .ancestor = {}, .who = who_text(world.spec)};
+  LeaseAsk ask{.owner = world.spec.owner, .ttl = 30s, .who = who_text(world.spec)};
   ask.mode = Mode::kPermits;
   ask.permits = 2;
   ask.connection = 7;
@@ -119,34 +119,6 @@ TEST_CASE("on a node of Galera a free lock is not taken before an earlier waiter
   world.made.reset();
   world.server.is_behind = false;
   world.granted();
-}
-
-TEST_CASE("an inner command joins without the gate, which the outer one has") {
-  World world;
-  world.granted();
-  world.server.gate_is_taken = true;
-  LockSpec inner = world.spec;
-  inner.owner = Owner::random();
-  inner.wait.once = true;
-  SUBCASE("its claim is true") {
-    inner.ancestor = HeldClaim{world.spec.owner, world.seen().holders[0].token};
-    LeaseLock lock(world.settings, world.server.dial(), inner, Runtime{world.clock, world.log});
-    const auto answer = lock.acquire(world.control);
-    REQUIRE(answer);
-    REQUIRE(std::holds_alternative<Granted>(*answer));
-    CHECK(std::get<Granted>(*answer).locks[0].reentered);
-    CHECK(world.lock().release(world.at(5s)));
-    CHECK(world.seen().holders.size() == 1);
-    CHECK(lock.release(world.at(5s)));
-    CHECK(world.seen().holders.empty());
-  }
-  SUBCASE("its claim is stale") {
-    inner.ancestor = HeldClaim{world.spec.owner, FencingToken(1)};
-    LeaseLock lock(world.settings, world.server.dial(), inner, Runtime{world.clock, world.log});
-    const auto answer = lock.acquire(world.control);
-    REQUIRE(answer);
-    CHECK(std::get<Refused>(*answer).error.code == ErrorCode::kBusy);
-  }
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ LeaseHolder holder(const Owner& owner, std::uint64_t token, std::int64_t left, s
 }
 
 LeaseAsk ask(Mode mode = Mode::kExclusive, int permits = 0) {
-  return {.owner = Owner::random(), .mode = mode, .permits = permits, .ttl = 30s, .ancestor = {}, .who = "us"};
+  return {.owner = Owner::random(), .mode = mode, .permits = permits, .ttl = 30s, .who = "us"};
 }
 
 const LeaseTake* taken(const LeaseDecision& decision) { return std::get_if<LeaseTake>(&decision); }
@@ -149,13 +149,7 @@ TEST_CASE("a permit comes with the first slot that no other holder has") {
     const auto renewed = extend(next, us.owner.text(), 30s, false, kNow);
     REQUIRE(renewed);
     CHECK(slot_of(find_holder(*renewed, us.owner.text())->who) == c.slot);
-    LeaseAsk inner = ask(Mode::kPermits, 3);
-    inner.ancestor = HeldClaim{us.owner, FencingToken(taken(decision)->token)};
-    const auto joined = try_take(next, inner, kNow);
-    CHECK(taken(joined)->joined);
-    CHECK(taken(joined)->slot == c.slot);
-    inner.permits = 2;
-    CHECK(std::holds_alternative<LeaseDisagreement>(try_take(next, inner, kNow)));
+    CHECK(std::holds_alternative<LeaseDisagreement>(try_take(next, ask(Mode::kPermits, 2), kNow)));
     const auto state = state_of(next, *LockName::parse("k"), "", kNow);
     CHECK(state.holders.back().slot == c.slot);
   }
@@ -168,37 +162,6 @@ TEST_CASE("a permit is free when the first holder ends, an exclusive lock when t
   const Held held;
   CHECK(std::get<LeaseBusy>(try_take(held.permits, ask(Mode::kPermits, 2), kNow)).remaining == 10 * kSecond);
   CHECK(std::get<LeaseBusy>(try_take(held.permits, ask(), kNow)).remaining == 20 * kSecond);
-}
-
-TEST_CASE("an inner command joins the hold that its environment claims, if the row confirms it") {
-  const Held held;
-  LeaseAsk inner = ask();
-  inner.ttl = 60s;
-  inner.ancestor = HeldClaim{held.a, FencingToken(40)};
-  const auto joined = try_take(held.exclusive, inner, kNow);
-  REQUIRE(taken(joined));
-  CHECK(taken(joined)->joined);
-  CHECK(taken(joined)->owner == held.a.text());
-  CHECK(taken(joined)->token == 40);
-  CHECK(taken(joined)->next.holders[0].entries.size() == 2);
-  CHECK(taken(joined)->next.holders[0].until == kNow + 60 * kSecond);
-
-  SUBCASE("asking again does not count twice") {
-    const auto again = try_take(taken(joined)->next, inner, kNow);
-    REQUIRE(taken(again));
-    CHECK(taken(again)->next.holders[0].entries.size() == 2);
-  }
-  SUBCASE("a stale token is no claim") {
-    inner.ancestor = HeldClaim{held.a, FencingToken(39)};
-    CHECK(std::holds_alternative<LeaseBusy>(try_take(held.exclusive, inner, kNow)));
-  }
-  SUBCASE("a lease that is over is none either") {
-    inner.ancestor = HeldClaim{held.a, FencingToken(40)};
-    CHECK_FALSE(taken(try_take(held.exclusive, inner, kNow + 10 * kSecond))->joined);
-  }
-  SUBCASE("an exclusive lock inside a shared hold would wait for itself") {
-    CHECK(std::holds_alternative<LeaseInside>(try_take(held.shared, inner, kNow)));
-  }
 }
 
 TEST_CASE("a renewal makes a lease longer, never shorter unless it is told to, and never brings one back") {

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the scripts of a lock have in common.
 -- KEYS: the lock itself; the last token; holders: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO", where an
--- entry is one acquisition, the outer one or one that joined it, and INFO ends with the slot of a permit; ends: zset, shared or permit holder -> end of its lease;
+-- entry is one acquisition, the holder's or, inside it, an older dlock's, and INFO ends with the slot of a permit; ends: zset, shared or permit holder -> end of its lease;
 -- queue: zset, waiter -> arrival; waiting: hash, waiter -> "ALIVE_MS SINCE_MS MODE POLLS INFO" (mode w: takes nothing).
 -- ARGV[1]: what the channels of waiters begin with.
 local lock, fence, holders, ends, queue, waiting = unpack(KEYS)
