@@ -187,7 +187,8 @@ bool lift_descriptors(QueueEntry& queue_entry, PathLock& path) {
 
 }  // namespace
 
-Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec) {
+Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec,
+                          std::optional<int> ran) {
   if (queue_entry.entry() > 0) {
     return Error{ErrorCode::kUnsupported, "the lock is held already by a command around this one",
                  "take leases outside of 'dlock run', or let the command keep its lock"};
@@ -204,6 +205,7 @@ Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLo
   UniqueFd watched;
   Record record = queue_entry.record();
   record.flags |= Record::kDetached;
+  if (ran) record.flags |= Record::kRan | static_cast<std::uint32_t>(*ran) << Record::kStatusAt;
   record.pid_namespace = context.own_pid_namespace();  // who waits may have to know whether its process is stopped
   if (spec.watch_pid) {
     watched = open_process(*spec.watch_pid);

@@ -14,6 +14,7 @@ namespace dlock::local {
 ///   - when its record says "given back" or a new end: others change the record under the guard and touch the file,
 ///   - when it is force-released, or told to by TERM, INT, HUP or QUIT.
 /// Returns when it is in charge; the caller then closes its own descriptors without unlocking.
-Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec);
+Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec,
+                          std::optional<int> ran);
 
 }  // namespace dlock::local

@@ -25,14 +25,14 @@ Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& 
 
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
 Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
-  const auto view = read_view(file, name.is_path());
+  const auto view = read_view(file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
   const auto seat = std::find_if(view->holders.begin(), view->holders.end(), [&](const View::Seat& one) {
     return one.placed && one.placed->record.owner_text() == owner.text();
   });
   if (seat == view->holders.end()) return lost(name, "this owner");
   const Record& record = seat->placed->record;
-  if (!(record.flags & Record::kDetached)) {
+  if (!(record.flags & Record::kDetached) && !seat->is_kept) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
                  "end that process, or: dlock force-release " + name.typed()};
@@ -75,6 +75,16 @@ Result<void> end_at_least(const LockFile& file) {
   return file.write(*header);
 }
 
+/// REQUIRES: the guard. The lease ends, at once or when the process that keeps it hears it.
+Result<void> end_lease(const LockFile& file, const View::Seat& seat) {
+  LockFile::Placed placed = *seat.placed;
+  placed.record.flags |= Record::kGivenBack;
+  if (const auto written = file.write_record(placed.index, placed.record); !written) return written;
+  const auto ended = end_at_least(file);
+  file.touch();
+  return ended;
+}
+
 /// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one nobody is told.
 bool tell_holder(const LockFile& file, const View::Seat& seat, Record::Flag what, const std::string& by) {
   if (!seat.placed || by.empty()) return false;
@@ -111,7 +121,7 @@ bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTick
 Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file, const LockName& name, Ticket ticket) {
   if (const auto got = file.guard(); !got) return got.error();
   const Guarded guarded(file);
-  const auto view = read_view(file, name.is_path());
+  const auto view = read_view(file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
   const auto here = std::find_if(view->holders.begin(), view->holders.end(),
                                  [&](const View::Seat& seat) { return seat.ticket.ticket == ticket; });
@@ -134,6 +144,10 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
   const auto seat = find_lease(context, **file, name, owner);
   if (!seat) return seat.error();
   LockFile::Placed placed = *seat->placed;
+  if (seat->is_kept) {
+    return Error{ErrorCode::kUnsupported,
+                 name.text() + " was left by a run that was killed: it is kept for --at-least, and no longer"};
+  }
   if (placed.record.watch_pid != 0) {
     return Error{ErrorCode::kUnsupported, "the lease of " + name.text() + " lasts until process " +
                                               std::to_string(placed.record.watch_pid) +
@@ -158,11 +172,7 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
     const Guarded guarded(**file);
     const auto seat = find_lease(context, **file, name, owner);
     if (!seat) return seat.error();
-    LockFile::Placed placed = *seat->placed;
-    placed.record.flags |= Record::kGivenBack;
-    if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
-    if (const auto ended = end_at_least(**file); !ended) return ended.error();
-    (*file)->touch();
+    if (const auto ended = end_lease(**file, *seat); !ended) return ended;
     ticket = seat->ticket;
   }
   if (wait_until_free(context, **file, ticket)) return {};
@@ -179,7 +189,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
   }
   // The guard is let go of when the descriptor is closed, at the latest.
   if (*file) {
-    auto read = read_view(**file, name.is_path());
+    auto read = read_view(**file, name.is_path(), context.runtime.clock.now());
     if (!read) return read.error();
     view = std::move(*read);
   }
@@ -207,13 +217,14 @@ Result<void> revoke(LocalContext& context, const LockName& name, const LockState
   if (!*file) return other_holders(name);
   if (const auto got = (*file)->guard(); !got) return got.error();
   const Guarded guarded(**file);
-  const auto view = read_view(**file, name.is_path());
+  const auto view = read_view(**file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
   bool told = false;
   for (const View::Seat& seat : view->holders) {
     const bool is_shown = std::any_of(shown.holders.begin(), shown.holders.end(),
                                       [&](const Participant& one) { return one.token.value() == seat.ticket.ticket; });
-    told = (is_shown && tell_holder(**file, seat, Record::kRevoked, by)) || told;
+    const bool is_lease = seat.placed && (seat.is_kept || (seat.placed->record.flags & Record::kDetached) != 0);
+    if (is_shown) told = (is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by)) || told;
   }
   (*file)->touch();
   return told ? Result<void>() : other_holders(name);

@@ -307,7 +307,7 @@ void LocalLock::ask_who() {
 }
 
 std::optional<LockState> LocalLock::seen() const {
-  auto view = read_view(queue_entry_->file(), spec_.name.is_path());
+  auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
   if (!view) return std::nullopt;
   if (state_ != State::kGranted && queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
     // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
@@ -362,7 +362,7 @@ void LocalLock::refuse_busy(TimePoint now) {
   waiter_.reset();
   Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.typed()}, std::nullopt};
   const TimePoint delayed = queue_entry_->delayed_until();
-  const auto view = read_view(queue_entry_->file(), spec_.name.is_path());
+  const auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
   if (view) refused.state = describe(*view, context_, spec_.name);
   if (delayed > now && refused.state && refused.state->holders.empty()) {
     refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +

@@ -33,6 +33,7 @@ class LocalLock final : public LockSession {
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override;
   void command_started(int guard) override;
+  void command_ended(int wait_status) override { ran_ = wait_status; }
   Result<void> detach(const DetachSpec& spec) override;
 
  private:
@@ -98,6 +99,7 @@ class LocalLock final : public LockSession {
   std::vector<SessionEvent> events_;  ///< of which the caller knows none; hardly ever more than one
   std::optional<FileWatch> watch_;    ///< of the file: while first in line for a permit, and while holding
   mutable bool passed_on_ = false;    ///< the descriptor may live on in a command
+  std::optional<int> ran_;            ///< the wait status of the command that has ended
   bool detached_ = false;             ///< a lease by now, which release() gives back as any process would
 };
 

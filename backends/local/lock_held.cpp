@@ -35,7 +35,7 @@ void LocalLock::look_for_loss(TimePoint now) {
   if ((lost && *lost) || replaced()) return lose();
   if (const std::string by = asked_ ? "" : queue_entry_->revoked_by(); !by.empty()) {
     asked_ = true;
-    events_.emplace_back(Lost{dlock::revoked_by(by), false});  // held until release()
+    events_.emplace_back(Lost{dlock::revoked_by(by), false, is_replacement(by)});  // held until release()
   }
 }
 
@@ -105,7 +105,7 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
   command_started(-1);
   waiter_.reset();
   watch_.reset();
-  const auto left = leave_holder(context_, *queue_entry_, path_, spec);
+  const auto left = leave_holder(context_, *queue_entry_, path_, spec, ran_);
   state_ = State::kDone;
   events_.clear();
   if (!left) {

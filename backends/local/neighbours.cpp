@@ -82,7 +82,7 @@ Result<std::optional<LockState>> state_in(const LockDir& dir, const LocalContext
   const auto file = LockFile::open_existing(dir, lock_file_name(name), name.text(), false);
   if (!file) return file.error();
   if (!*file) return std::optional<LockState>();
-  const auto view = read_view(**file, name.is_path());
+  const auto view = read_view(**file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
   LockState state = describe(*view, context, name);
   state.ever_taken = true;

@@ -61,7 +61,8 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.set_texts(spec_->reason, {}, spec_->command);
   if (granted) protect(header, now);
   // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
-  const bool alone = (granted && side_ == Side::kWriters) || !any_write_lock(file_->fd(), kAllTickets);
+  const bool unseen = header.kept_ticket == 0 && !any_write_lock(file_->fd(), kAllTickets);
+  const bool alone = (granted && side_ == Side::kWriters) || unseen;
   if (alone) {
     header.ring = kSmallRing;
     header.next_record = 1;
@@ -104,9 +105,10 @@ Result<void> QueueEntry::take_slot(const Header& header) {
 bool QueueEntry::protect(Header& header, TimePoint now) const {
   const std::uint64_t delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
   const bool kept = spec_->at_least.count() > 0;
-  if (delay_ticket == header.delay_ticket && !kept) return false;
+  if (delay_ticket == header.delay_ticket && !kept && header.kept_ticket == 0) return false;
   header.delay_ticket = delay_ticket;
   if (delay_ticket || kept) header.delay_ns = std::max(spec_->lock_delay, spec_->at_least).count();
+  header.kept_ticket = kept ? ticket_ : 0;
   if (kept) header.delay_until_ns = (now + spec_->at_least).time_since_epoch().count();
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
+#include "lib/base/human_text.h"
 #include "lib/base/process.h"
 #include "lib/base/users.h"
 #include "lib/lock/slots.h"
@@ -57,12 +58,15 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
   participant.since = wall_time(record.since_us);
   if (record.until_us != 0) participant.until = wall_time(record.until_us);
   const auto kept = std::chrono::nanoseconds(header.delay_until_ns) - context.runtime.clock.now().time_since_epoch();
-  if (holder && header.delay_ticket == 0 && kept > Duration(0)) {
+  if (holder && header.kept_ticket == record.ticket && kept > Duration(0)) {
     participant.at_least = context.runtime.clock.wall() + kept - *participant.since;
+    participant.until = *participant.since + std::chrono::ceil<std::chrono::microseconds>(participant.at_least);
   }
+  if (record.flags & Record::kRan) participant.ran = wait_status_text(static_cast<int>(record.flags >> Record::kStatusAt));
+  if (holder && seat.is_kept) participant.ran = kEndedWithDlock;
   if (record.flags & Record::kDetached) mark_lease(participant, record.watch_pid != 0 ? record.watch_pid : record.pid);
   if (record.watch_pid == 0) participant.note.clear();
-  if (const std::string note = note_about(record, context); !note.empty()) participant.note = note;
+  if (const std::string note = seat.is_kept ? "" : note_about(record, context); !note.empty()) participant.note = note;
   return participant;
 }
 
@@ -89,16 +93,27 @@ void add_foreigners(LockState& state, const View& view, const LocalContext& cont
   }
 }
 
+/// Whether --at-least of a ticket whose processes were all killed lasts still.
+bool outlives_its_ticket(const Header& header, const std::vector<LiveTicket>& live, TimePoint now) {
+  const std::int64_t rest = header.delay_until_ns - now.time_since_epoch().count();
+  const auto is_its = [&](const LiveTicket& one) { return one.ticket == header.kept_ticket; };
+  return header.kept_ticket > header.revoked && rest > 0 && rest <= header.delay_ns &&
+         std::none_of(live.begin(), live.end(), is_its);
+}
+
 }  // namespace
 
-Result<View> read_view(const LockFile& file, bool path_key) {
+Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
   const auto header = file.read_header();
   if (!header) return header.error();
   View view;
   view.header = *header;
   const auto live = file.live();
   if (!live) return live.error();
-  const Standing standing = stand(*live, header->reader_permits, header->revoked);
+  Standing standing = stand(*live, header->reader_permits, header->revoked);
+  const bool kept = outlives_its_ticket(*header, *live, now);
+  if (kept) standing.waiters.insert(standing.waiters.begin(), standing.holders.begin(), standing.holders.end());
+  if (kept) standing.holders = {{Side::kWriters, header->kept_ticket, 1}};
   if (standing.holders.empty() && standing.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
@@ -107,6 +122,7 @@ Result<View> read_view(const LockFile& file, bool path_key) {
       if (placed.record.ticket == ticket.ticket) found.placed = placed;
     }
     if (found.placed) found.reason = file.reason_of(*found.placed);
+    found.is_kept = kept && ticket.ticket == header->kept_ticket;
     return found;
   };
   for (const LiveTicket& ticket : standing.holders) {

@@ -21,13 +21,14 @@ struct View {
     LiveTicket ticket;
     std::optional<LockFile::Placed> placed;  ///< nothing if its record is missing or torn
     std::string reason;                      ///< the whole of it
+    bool is_kept = false;                    ///< everything of its dlock was killed, and --at-least lasts
   };
   Header header;
   std::vector<Seat> holders;
   std::vector<Seat> waiters;
 };
 /// `path_key`: the first in line is not a holder before it has the flock(2), too.
-Result<View> read_view(const LockFile& file, bool path_key);
+Result<View> read_view(const LockFile& file, bool path_key, TimePoint now);
 
 /// The slot for a permit that is being given to a ticket of `file`: one that no other living holder has. REQUIRES: the
 /// guard, under which every record of a holder with a slot is written.

@@ -12,6 +12,7 @@
 #include "cmd/show/watch.h"
 #include "lib/base/human_text.h"
 #include "lib/history/event_source.h"
+#include "lib/lock/once_session.h"
 
 namespace dlock {
 namespace {
@@ -77,8 +78,12 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
     return watch_locks(options, backend, runtime, out, isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1);
   }
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
-  const auto live = look_at_locks(options, backend, runtime.clock);
+  auto live = look_at_locks(options, backend, runtime.clock);
   if (!live) return fail(runtime.log, live.error());
+  for (LockState& state : live->locks) {
+    const bool named = std::find(options.keys.begin(), options.keys.end(), state.name) != options.keys.end();
+    if (named) add_remembered(state, backend);
+  }
   const WallTime now = runtime.clock.wall();
   const int printed =
       print(out, runtime.log,

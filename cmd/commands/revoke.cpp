@@ -36,8 +36,8 @@ class Revocation {
     if (asked_.holders.empty()) return {};
     outcome_ = "released";
     record();
-    if (auto released = release_leases(); !released) return released;
-    if (auto asked = ask(); !asked) return asked;
+    const auto asked = backend_.ask_to_end(asked_, who_asks(options_.reason));
+    if (!asked && asked.error().code != ErrorCode::kConflict) return asked;  // whoever has released it need not hear it
     return wait();
   }
 
@@ -61,7 +61,7 @@ class Revocation {
  private:
   std::string fate(const Participant& holder) const {
     const std::string who = participant_text(holder);
-    if (holder.lease) return "the lease of " + who + " is released: no command of dlock's runs under it";
+    if (runs_nothing(holder)) return "the lease of " + who + " is released: no command of dlock's runs under it";
     if (forced_) return who + " had not ended after " + human_duration(waited()) + ", and has lost the lock by force";
     return who + " has ended and released it after " + human_duration(waited());
   }
@@ -80,30 +80,6 @@ class Revocation {
       event.holder = holder;
       log.append(event);
     }
-  }
-
-  /// What nobody's command is under need not be asked for. A lease that cannot be released from here is freed by force,
-  /// if that takes nothing from others.
-  Result<void> release_leases() {
-    for (const Participant& holder : asked_.holders) {
-      const auto owner = Owner::parse(holder.owner);
-      if (!holder.lease || !owner) continue;
-      const auto released = backend_.release(asked_.name, *owner);
-      if (released || released.error().code == ErrorCode::kLost) continue;
-      if (released.error().code != ErrorCode::kUnsupported || asked_.holders.size() > 1) return released;
-      const auto freed = backend_.force_release(asked_.name, asked_, who_asks(options_.reason));
-      if (!freed) return freed.error();
-    }
-    return {};
-  }
-
-  /// Who has released it meanwhile need not hear it.
-  Result<void> ask() {
-    LockState rest = asked_;
-    std::erase_if(rest.holders, [](const Participant& holder) { return holder.lease; });
-    if (rest.holders.empty()) return {};
-    const auto asked = backend_.revoke(rest.name, rest, who_asks(options_.reason));
-    return asked || asked.error().code == ErrorCode::kConflict ? Result<void>() : asked.error();
   }
 
   /// One of those that were asked and hold it still.

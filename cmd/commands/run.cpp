@@ -140,6 +140,10 @@ void complete(RunReport& report, const Runtime& runtime, const Taken& taken, con
   const bool granted = s.granted_at != TimePoint{};
   report.waited = (granted ? s.granted_at : runtime.clock.now()) - taken.started;
   if (granted && !s.locks.empty()) report.held = s.ended_at - s.granted_at;
+  if (s.kept_until) {
+    report.kept_until = runtime.clock.wall() +
+                        std::chrono::duration_cast<std::chrono::microseconds>(*s.kept_until - runtime.clock.now());
+  }
   report.locks = s.locks;
   const bool named = s.contention && !s.contention->holders.empty();
   if (report.outcome == RunReport::Outcome::kBusy && named) report.holder = s.contention->holders.front();

@@ -126,6 +126,7 @@ void put_episode(JsonWriter& json, const Episode& episode) {
   put_participant(json, episode.who);
   json.field("asked", std::optional(episode.asked)).field("granted", episode.granted);
   json.field("lost", episode.lost_at).field("ended", episode.ended);
+  if (episode.kept) json.field("kept_until", episode.kept);
   json.field("waited_ms", episode.waited).field("held_ms", episode.held);
   json.field("exit_code", episode.exit_code).field("signal", episode.signal);
   json.key("why").text_or_null(episode.why).key("signals").begin_array();
@@ -146,7 +147,8 @@ std::string outcome_text(const Episode& episode) {
     case Episode::End::kUnseen:
       return "its end was not seen; the next had it at " + local_time(*episode.ended);
     case Episode::End::kReleased:
-      return end_of_command(episode) + (episode.why.empty() ? "" : "; " + printable(episode.why, kLongestOutcome));
+      return end_of_command(episode) + (episode.kept ? ", kept until " + local_time(*episode.kept) : "") +
+             (episode.why.empty() ? "" : "; " + printable(episode.why, kLongestOutcome));
     case Episode::End::kExpired:
       return "its ttl was over";
     case Episode::End::kLost:

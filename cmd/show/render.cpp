@@ -32,12 +32,18 @@ std::string lease_text(const Participant& participant, WallTime now) {
   return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
 }
 
+std::string since_text(const Participant& participant, WallTime now) {
+  if (!participant.since) return {};
+  const std::string length = human_duration(age(*participant.since, now));
+  return participant.ran.empty() ? "for " + length : length + " ago";
+}
+
 Row make_row(const LockState& state, const Participant& participant, std::string role, WallTime now) {
   Row row;
   row.holder = participant.token != FencingToken();
   row.cells = {std::move(role),
                row.holder ? holder_text(participant, now) : participant_text(participant),
-               participant.since ? "for " + human_duration(age(*participant.since, now)) : "",
+               since_text(participant, now),
                participant.slot.empty() ? "" : "slot " + printable(participant.slot),
                row.holder ? "token " + participant.token.text() : "",
                lease_text(participant, now)};
@@ -53,9 +59,10 @@ Row make_row(const LockState& state, const Participant& participant, std::string
 std::vector<Row> rows_of(const LockState& state, WallTime now) {
   std::vector<Row> rows;
   for (const Participant& holder : state.holders) {
-    rows.push_back(make_row(state, holder, "holder", now));
+    rows.push_back(make_row(state, holder, holder.ran.empty() ? "holder" : "ran on", now));
     rows.back().holder = true;
   }
+  for (const Participant& slot : state.remembered) rows.push_back(make_row(state, slot, "ran on", now));
   std::size_t place = 0;
   for (const Participant& waiter : state.waiters) {
     rows.push_back(make_row(state, waiter, "waits " + std::to_string(++place), now));
@@ -232,6 +239,11 @@ std::string inspect_json(const LockState& state, const Episode* last) {
   for (const Participant& waiter : state.waiters) put_participant(json, waiter);
   json.end_array();
   if (state.more_waiters > 0) json.key("more_waiters").number(static_cast<std::int64_t>(state.more_waiters));
+  if (!state.remembered.empty()) {
+    json.key("slots").begin_array();
+    for (const Participant& slot : state.remembered) put_participant(json, slot);
+    json.end_array();
+  }
   if (!state.waiters_known) json.key("waiters_known").boolean(false);
   if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
   if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);

@@ -58,6 +58,7 @@ std::string report_line(const RunReport& report) {
   json.begin_object().key("schema").text("dlock.report/1").key("outcome").text(outcome_name(report.outcome));
   json.field("exit_code", report.exit_code).field("signal", report.signal);
   json.key("waited_ms").whole_ms(report.waited).field("held_ms", report.held);
+  if (report.kept_until) json.key("kept_until").text(rfc3339(*report.kept_until));
   const LockName* first = report.keys.empty() ? nullptr : &report.keys.front();
   put_lock(json, first, first ? find_lock(report.locks, *first) : nullptr);
   if (report.keys.size() > 1) {

@@ -21,6 +21,7 @@ struct RunReport {
   std::optional<int> signal;     ///< that the command, or dlock, died of
   Duration waited{0};
   std::optional<Duration> held;  ///< unset: never held
+  std::optional<WallTime> kept_until = {};  ///< --at-least keeps it
   std::vector<LockName> keys;    ///< as asked for, in canonical order
   std::vector<HeldLock> locks;   ///< as granted; empty: never held
   WallTime started{};            ///< when dlock was

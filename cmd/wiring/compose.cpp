@@ -74,14 +74,13 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 /// `lock`, under which its slot runs once. The slot is another lock of the same store.
 std::unique_ptr<LockSession> once_session(const Store& store, const Options& options, std::unique_ptr<LockSession> lock,
                                           const Runtime& runtime) {
-  const auto open = [=, &options, &runtime](const std::string* reason) {
+  const auto open = [=, &options, &runtime](OnceSession::Wants wants) {
     WaitPolicy wait = wait_policy(options, runtime.clock.now());
     wait.once = true;
     LockSpec spec = make_spec(options, options.once->slot, wait);
     spec.ttl = spec.at_least = options.once->remember;
     spec.lock_delay = Duration(0);
-    spec.take = reason != nullptr;
-    if (reason) spec.reason = *reason;
+    spec.take = wants == OnceSession::Wants::kTake;
     return store.open(spec);
   };
   return std::make_unique<OnceSession>(std::move(lock), *options.once, open, runtime.clock, runtime.log);

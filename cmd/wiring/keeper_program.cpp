@@ -41,7 +41,7 @@ Result<void> ask_holders(const AcquireRequest& request, const Runtime& runtime, 
   for (const RegisteredBackend& row : registered_backends()) {
     if (request.url.family != row.family) continue;
     const auto admin = row.admin(request.url, runtime);
-    return admin ? (*admin)->revoke(request.spec.name, shown, by) : admin.error();
+    return admin ? (*admin)->ask_to_end(shown, by) : admin.error();
   }
   return Error{ErrorCode::kInternal, "this program keeps no locks of " + request.url.redacted()};
 }

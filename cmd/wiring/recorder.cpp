@@ -219,6 +219,9 @@ void Recorder::finish_holding(const SupervisorState& s) {
     Event end = event(s.lost ? Event::Kind::kEnded : Event::Kind::kReleased, lock);
     end.held = now - s.granted_at;
     end.why = why_unconfirmed_;
+    if (s.kept_until) {
+      end.until = end.time + std::chrono::duration_cast<std::chrono::microseconds>(*s.kept_until - now);
+    }
     put_end_of_command(end, s);
     log_.append(end);
   }

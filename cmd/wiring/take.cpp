@@ -138,7 +138,8 @@ int explain_not_taken(const Options& options, const Runtime& asked, const Taken&
   const Runtime runtime{asked.clock, log, asked.patience};
   const SupervisorState& s = taken.state;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
-  if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
+  const bool superseded = s.replaced && options.supersedes == Supersedes::kReplace;
+  if (s.outcome == Outcome::kLost) return superseded ? options.conflict_exit_code : exit_status(ErrorCode::kLost);
   if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   if (s.error->code == ErrorCode::kRepeated) {
     runtime.log.notice(s.error->message, {error_name(s.error->code)});

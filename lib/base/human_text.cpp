@@ -2,6 +2,7 @@
 #include "lib/base/human_text.h"
 
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <algorithm>
@@ -128,6 +129,11 @@ std::string shell_word(std::string_view word) {
 std::string signal_text(int number) {
   const char* name = sigabbrev_np(number);
   return name ? name : "signal " + std::to_string(number);
+}
+
+std::string wait_status_text(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "ended by " + signal_text(WTERMSIG(wait_status));
+  return "status " + std::to_string(WEXITSTATUS(wait_status));
 }
 
 }  // namespace dlock

@@ -38,4 +38,7 @@ std::string shell_word(std::string_view word);
 /// "USR1", or "signal 40" for one without a name.
 std::string signal_text(int number);
 
+/// How a process ended, by its wait status: "status 3", "ended by KILL".
+std::string wait_status_text(int wait_status);
+
 }  // namespace dlock

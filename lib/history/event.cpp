@@ -7,6 +7,7 @@
 
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/history/moment.h"
 
 namespace dlock {
 namespace {
@@ -87,7 +88,8 @@ std::string what(const Event& event) {
     case Event::Kind::kSignalled:
       return "the command of " + who(event) + " got " + signal_word(event.signal) + because(event.why);
     case Event::Kind::kReleased:
-      return "released by " + who(event) + after(" after ", event.held) + because(event.why);
+      return (event.until ? "kept by " : "released by ") + who(event) + after(" after ", event.held) +
+             because(event.why) + (event.until ? " until " + local_time(*event.until) : "");
     case Event::Kind::kEnded:
       return "the command of " + who(event) + " has ended";
     case Event::Kind::kBusy:

@@ -22,7 +22,7 @@ struct Event {
     kRenewed,        ///< a lease that `acquire` left lasts until `until`
     kLost,           ///< after `held`: `why`
     kSignalled,      ///< the command got `signal`
-    kReleased,       ///< given back after `held`; `why` if that could not be confirmed
+    kReleased,       ///< given back after `held`; `why` if that could not be confirmed; --at-least keeps it to `until`
     kEnded,          ///< of a lock that was lost, or never had: the command is gone
     kBusy,           ///< given up after `waited`; `holder` has it
     kWithdrawn,      ///< the same, because of `signal`

@@ -169,6 +169,7 @@ void History::released(const Event& event) {
   Episode& episode = open_hold(event);
   episode.end = Episode::End::kReleased;
   episode.ended = end_of_hold(episode, event);
+  episode.kept = event.until;
   episode.held = event.held ? event.held : std::max<Duration>(*episode.ended - *episode.granted, 0s);
   put_end(episode, event);
 }

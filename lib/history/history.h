@@ -42,6 +42,7 @@ struct Episode {
   std::optional<WallTime> lost_at = {};
   std::optional<WallTime> ended = {};
   std::optional<Duration> waited = {};
+  std::optional<WallTime> kept = {};  ///< --at-least: after `ended` until then
   std::optional<Duration> held = {};  ///< until it was released or lost
   std::optional<int> exit_code = {};
   std::optional<int> signal = {};

@@ -215,7 +215,8 @@ void KeeperSession::command_over() {
 }
 
 void KeeperSession::command_ended(int wait_status) {
-  if (spec_.stock) send({"ended", {{"status", std::to_string(wait_status)}}});  // nothing else depends on it
+  const bool depends = spec_.stock || spec_.at_least > Duration(0);
+  if (depends) send({"ended", {{"status", std::to_string(wait_status)}}});
 }
 
 void KeeperSession::add_interest(std::vector<pollfd>& fds) const {

@@ -87,7 +87,10 @@ void Keeping::hold() {
       heard_at_ = clock_.now();
       asked_there_ = false;
     }
-    if (const auto status = link_.take_ended()) lock_.command_ended(*status);
+    if (const auto status = link_.take_ended()) {
+      ran_ = wait_status_text(*status);
+      lock_.command_ended(*status);
+    }
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.take_detach()) return detach(*spec);
@@ -139,7 +142,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     return lose(lost->why);
   }
   if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
-    revoke(wanted->why);
+    revoke(wanted->why, wanted->replaced);
     return true;
   }
   if (const auto* due = std::get_if<RenewalDue>(&answer)) {
@@ -155,7 +158,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     // Not even put together for nobody: an idle holder's renewals are what it costs.
     if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     tell(Renewed{renewed->deadline});
-    if (!renewed->revoked.empty()) revoke(revoked_by(renewed->revoked));
+    if (const std::string& by = renewed->revoked; !by.empty()) revoke(revoked_by(by), is_replacement(by));
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
     if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
@@ -168,10 +171,10 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
 }
 
 /// The supervisor ends its command now, under a lease that is renewed until it is gone, and then releases.
-void Keeping::revoke(const std::string& why) {
+void Keeping::revoke(const std::string& why, bool replaced) {
   if (asked_at_) return;
   asked_at_ = clock_.now();
-  tell(Lost{why, false});
+  tell(Lost{why, false, replaced});
 }
 
 bool Keeping::lose(const std::string& why) {

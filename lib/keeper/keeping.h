@@ -65,7 +65,7 @@ class Keeping {
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
-  void revoke(const std::string& why);
+  void revoke(const std::string& why, bool replaced);
   bool lose(const std::string& why);
   void tell(const SessionEvent& event);
   void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});
@@ -87,6 +87,7 @@ class Keeping {
   bool news_ = false;        ///< the store has sent something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
+  std::string ran_;          ///< how the command has ended; empty: it has not, or there is none
   bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
   TimePoint kept_until_{};   ///< spec.at_least: a hold that ends without its supervisor lasts until then
   TimePoint heard_at_{};     ///< until taken_up_: when the supervisor was heard last

@@ -106,7 +106,7 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   if (detach.watch_pid) return watch(*detach.watch_pid);
   if (is_entered()) return leave_to_entries(detach.ttl);
   entries_.close();  // a run inside finds a lease from now on
-  const auto left = lock_.leave(detach.ttl, clock_.now() + kLeaveBudget);
+  const auto left = lock_.leave({detach.ttl, ran_}, clock_.now() + kLeaveBudget);
   answer_end(left);
   processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
   if (left) return stay_for_the_handle(clock_.now() + detach.ttl);
@@ -169,7 +169,8 @@ void Keeping::give_back_late() {
   const TimePoint now = clock_.now();
   // Whether or not it had come to saying that the command runs.
   const bool kept = holds_ && !told_lost_ && now < kept_until_;
-  if (kept) (void)lock_.leave(kept_until_ - now, now + kLoneReleaseBudget);  // else the lease lasts as long by itself
+  if (ran_.empty()) ran_ = kEndedWithDlock;
+  if (kept) (void)lock_.leave({kept_until_ - now, ran_}, now + kLoneReleaseBudget);  // else it lasts as long by itself
   else give_back_alone(false);
 }
 
@@ -222,7 +223,7 @@ void Keeping::give_back_alone(bool orderly) {
     if (released || released.error().code != ErrorCode::kUnavailable) return;
   }
   // Nobody is there to be told.
-  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), last);
+  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave({}, last);
   else (void)lock_.release(last);
 }
 

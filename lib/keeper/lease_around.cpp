@@ -60,7 +60,7 @@ class LeaseAround final : public LockDriver {
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
   Result<void> release(TimePoint /*until*/) override { return {}; }
-  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override { return {}; }
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override { return {}; }
 
  private:
   struct Kept {

@@ -30,12 +30,19 @@ struct RenewalUnknown {
 /// The lock is ours, but somebody asks for it back: end the command, then release.
 struct RevocationRequested {
   std::string why;
+  bool replaced = false;  ///< as in Lost
 };
 /// Of held() only: the connection that would have told of a loss has ended, so a renewal has to ask, now.
 struct RenewalDue {
   std::string why;
 };
 using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUnknown, RevocationRequested, RenewalDue>;
+
+/// How a hold goes on without this process.
+struct LeaveSpec {
+  Duration ttl{0};       ///< it ends then, and its lock-delay follows; 0: only the lock-delay is left
+  std::string ran = {};  ///< how the command under it has ended, for its record (Participant::ran); empty: it had none
+};
 
 /// One lock of a store, as its keeper program takes and keeps it (the loop around it: keeper_loop.h). The calls block,
 /// each within a time of its own, and end early when `control` wants them to. Single-threaded. Sequence: acquire();
@@ -69,11 +76,10 @@ class LockDriver {
   /// there is no confirmation by `until`; then it may be called again.
   virtual Result<void> release(TimePoint until) = 0;
 
-  /// Makes the lease end `ttl` from now without this process; its lock-delay follows. `ttl` 0: only the lock-delay is
-  /// left. Unsupported if a lock of this kind cannot be held without a process. After a success, and after Unavailable,
+  /// Leaves the hold as `spec` says, in one step where the store can. Unsupported if a lock of this kind cannot be held without a process. After a success, and after Unavailable,
   /// which may have done all, a part or nothing of it, release() may be called, and nothing else. After any other error
   /// it is not ours any more, or ends with this object.
-  virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
+  virtual Result<void> leave(const LeaveSpec& spec, TimePoint until) = 0;
 };
 
 }  // namespace dlock

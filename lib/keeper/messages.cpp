@@ -29,6 +29,7 @@ void put_participant(Message& message, const std::string& prefix, const Particip
   if (!participant.slot.empty()) f[prefix + "slot"] = utf8_prefix(participant.slot, kLongestName);
   if (!participant.command.empty()) f[prefix + "command"] = utf8_prefix(participant.command, kLongestName);
   if (!participant.revoked.empty()) f[prefix + "revoked"] = utf8_prefix(participant.revoked, kLongestSentence);
+  if (!participant.ran.empty()) f[prefix + "ran"] = utf8_prefix(participant.ran, kLongestName);
   if (participant.since) f[prefix + "since"] = digits(participant.since->time_since_epoch().count());
   if (participant.until) f[prefix + "until"] = digits(participant.until->time_since_epoch().count());
 }
@@ -50,6 +51,7 @@ Participant get_participant(MessageReader& in) {
   participant.slot = in.text_or_empty("slot");
   participant.command = in.text_or_empty("command");
   participant.revoked = in.text_or_empty("revoked");
+  participant.ran = in.text_or_empty("ran");
   participant.since = in.optional_wall("since");
   participant.until = in.optional_wall("until");
   return participant;
@@ -191,7 +193,9 @@ struct EventWriter {
     return {"unrenewed", {{"why", std::string(utf8_prefix(unrenewed.why, kLongestSentence))}}};
   }
   Message operator()(const Lost& lost) const {
-    return {lost.final ? "lost" : "asked", {{"why", std::string(utf8_prefix(lost.why, kLongestSentence))}}};
+    Message message{lost.final ? "lost" : "asked", {{"why", std::string(utf8_prefix(lost.why, kLongestSentence))}}};
+    if (lost.replaced) message.fields["replaced"] = "1";
+    return message;
   }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
@@ -346,7 +350,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "unreached") event = Unreached{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "gone") event = SessionGone{in.text("why"), true, in.choice("code", ErrorCode::kInternal)};
-  if (verb == "asked") event = Lost{in.text("why"), false};
+  if (verb == "asked") event = Lost{in.text("why"), false, in.number_or("replaced", 0) != 0};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken_message("unknown word '" + verb + "'");
   if (!in.ok()) return in.error();

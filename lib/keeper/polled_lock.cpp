@@ -120,9 +120,10 @@ Result<void> PolledLock::release(TimePoint until) {
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
-Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
-  if (!spec_.take || (ttl == spec_.ttl && has_just_begun(granted_at_, runtime_.clock.now(), ttl))) return {};
-  return insist(runtime_.clock, until, kShortestPollPause, [&] { return store_->leave(ttl, until); }).answer;
+Result<void> PolledLock::leave(const LeaveSpec& spec, TimePoint until) {
+  const bool stays = spec.ran.empty() && spec.ttl == spec_.ttl;
+  if (!spec_.take || (stays && has_just_begun(granted_at_, runtime_.clock.now(), spec.ttl))) return {};
+  return insist(runtime_.clock, until, kShortestPollPause, [&] { return store_->leave(spec, until); }).answer;
 }
 
 }  // namespace dlock

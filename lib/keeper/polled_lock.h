@@ -38,7 +38,7 @@ class PollableLock {
   /// Removes what may have been taken.
   virtual Result<void> give_back(TimePoint until) = 0;
   virtual Result<void> release(TimePoint until) = 0;
-  virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
+  virtual Result<void> leave(const LeaveSpec& spec, TimePoint until) = 0;
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
 
   /// Between two calls: what may tell that a server has ended its connection, and with it perhaps forgotten the lock;
@@ -62,7 +62,7 @@ class PolledLock final : public LockDriver, private Acquirer {
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   Attempt attempt(TimePoint until, Control& control) override;

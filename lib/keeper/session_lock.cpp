@@ -46,7 +46,7 @@ Renewal SessionLock::held(TimePoint now) {
   Renewal answer = RenewalHeld{};
   while (const auto event = session_->next_event(now)) {
     if (const auto* lost = std::get_if<Lost>(&*event)) {
-      return lost->final ? Renewal(RenewalLost{lost->why}) : RevocationRequested{lost->why};
+      return lost->final ? Renewal(RenewalLost{lost->why}) : RevocationRequested{lost->why, lost->replaced};
     }
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return RenewalLost{gone->why};
     if (const auto* renewed = std::get_if<Renewed>(&*event)) answer = RenewalRenewed{renewed->deadline};
@@ -56,6 +56,8 @@ Renewal SessionLock::held(TimePoint now) {
 
 Result<void> SessionLock::release(TimePoint until) { return release_and_wait(*session_, clock_, until - clock_.now()); }
 
-Result<void> SessionLock::leave(Duration ttl, TimePoint /*until*/) { return session_->detach({ttl, std::nullopt}); }
+Result<void> SessionLock::leave(const LeaveSpec& spec, TimePoint /*until*/) {
+  return session_->detach({spec.ttl, std::nullopt});
+}
 
 }  // namespace dlock

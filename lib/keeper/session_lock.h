@@ -22,7 +22,7 @@ class SessionLock final : public LockDriver {
   std::optional<TimePoint> wake_at() const override { return session_->wake_at(); }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   void withdraw();

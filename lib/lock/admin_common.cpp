@@ -42,9 +42,30 @@ Result<void> LockAdmin::revoke(const LockName& name, const LockState& /*shown*/,
   return cannot_be_asked(name, "locks of this kind have no place for a word to their holder");
 }
 
-Result<LiveLocks> AdminCommon::inspect_all() {
+Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by) {
+  LockState running = shown;
+  std::erase_if(running.holders, runs_nothing);
+  for (const Participant& holder : shown.holders) {
+    const auto owner = Owner::parse(holder.owner);
+    if (!runs_nothing(holder) || !owner) continue;
+    const auto released = release(shown.name, *owner);
+    if (released || released.error().code == ErrorCode::kLost) continue;
+    if (released.error().code != ErrorCode::kUnsupported || shown.holders.size() > 1) return released;
+    if (const auto freed = force_release(shown.name, shown, by); !freed) return freed.error();
+  }
+  return running.holders.empty() ? Result<void>() : revoke(shown.name, running, by);
+}
+
+Result<LiveLocks> LockAdmin::inspect_below(const std::string& prefix) {
+  auto live = inspect_all();
+  if (live) std::erase_if(live->locks, [&](const LockState& one) { return !one.name.text().starts_with(prefix); });
+  return live;
+}
+
+Result<LiveLocks> AdminCommon::inspect_below(const std::string& prefix) {
   auto known = known_locks();
   if (!known) return known.error();
+  std::erase_if(known->names, [&](const LockName& name) { return !name.text().starts_with(prefix); });
   return inspect_each(std::move(*known), [this](std::span<const LockName> names) { return inspect_some(names); });
 }
 

@@ -51,7 +51,11 @@ std::vector<Participant> unheard(const LockState& state) {
   return {state.waiters.begin(), end};
 }
 
-std::string revoked_by(const std::string& by) { return "revoked by " + printable(by, 300); }
+bool is_replacement(std::string_view by) { return by.starts_with(kReplacement); }
+
+std::string revoked_by(const std::string& by) {
+  return is_replacement(by) ? "replaced by " + printable(by.substr(1), 300) : "revoked by " + printable(by, 300);
+}
 
 void list_waiters(LockState& state, std::vector<Participant> waiters) {
   state.more_waiters = waiters.size() - std::min(waiters.size(), kMostListed);
@@ -103,9 +107,12 @@ std::string standing_text(Standing standing) {
 
 }  // namespace
 
+bool runs_nothing(const Participant& participant) { return participant.lease || !participant.ran.empty(); }
+
 std::string participant_text(const Participant& participant) {
   if (participant.standing == Standing::kForeignData) return "nobody";
-  const std::string process = process_text(participant);
+  const std::string process =
+      participant.ran.empty() ? process_text(participant) : printable(participant.ran);
   std::string inside = printable(participant.command);
   if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
   const std::string host = printable(participant.host);
@@ -146,6 +153,7 @@ void put_participant(JsonWriter& json, const Participant& participant) {
   time("since", participant.since);
   time("until", participant.until);
   if (participant.at_least > Duration(0)) json.key("at_least_ms").whole_ms(participant.at_least);
+  if (!participant.ran.empty()) json.key("ran").text(participant.ran);
   json.key("mode").text(mode_name(participant.mode));
   if (const std::string note = note_text(participant); !note.empty()) json.key("note").text(note);
   json.end_object();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/json_writer.h"
@@ -65,12 +66,16 @@ struct Participant {
   std::string stored = {};   ///< the owner as the store has it, where that is no text for people; empty: `owner`
   Supersedes supersedes = Supersedes::kNothing;  ///< of a waiter
   std::string revoked = {};                      ///< of a holder that was asked to end: by whom, and why
+  std::string ran = {};  ///< of a holder whose command has ended (--at-least): how, "status 0"; empty: it runs, if any
 };
 
 /// The reason of a loss by force-release. `by`: who and why; empty: not known.
 std::string forced_by(const std::string& by);
-/// The same of a loss by `dlock revoke` or `run --replace`: "revoked by deploy@ci-4: release 2.5".
+/// The same of a loss by `dlock revoke` or `run --replace`: "revoked by deploy@ci-4: release 2.5", "replaced by ...".
 std::string revoked_by(const std::string& by);
+inline constexpr char kReplacement = '>';  ///< before the text of who_replaces()
+/// Whether `by`, a text of who_replaces() or who_asks(), is that of a `run --replace`.
+bool is_replacement(std::string_view by);
 
 /// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
 /// or 0, because the process that took the lease has ended.
@@ -78,6 +83,12 @@ void mark_lease(Participant& participant, std::int64_t left_to);
 
 /// The end of --at-least; nullopt: it has none, or it is over.
 std::optional<WallTime> kept_until(const Participant& participant, WallTime now);
+
+/// Participant::ran of a command whose dlock was killed.
+inline constexpr char kEndedWithDlock[] = "ended with dlock";
+
+/// Whether no command of dlock's runs under the hold of `participant`: a lease, as far as the store knows.
+bool runs_nothing(const Participant& participant);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.
@@ -110,6 +121,7 @@ struct LockState {
   bool forgets = false;  ///< the store forgets past holds after some time
   /// Of a wait that was given up for a later one: whose that is, and what for.
   std::string superseded_by = {};
+  std::vector<Participant> remembered = {};  ///< the slots that have run (--once), each with its name and when and how
   /// The only user of this store, if that is another one than ours.
   std::string directory_of = {};
 };

@@ -66,6 +66,9 @@ class LockAdmin {
   /// ends nothing.
   virtual Result<LiveLocks> inspect_all() = 0;
 
+  /// The same of the locks whose names begin with `prefix`.
+  virtual Result<LiveLocks> inspect_below(const std::string& prefix);
+
   /// The live locks of other stores that people mistake for this one, each with its own store: for display only. Best
   /// effort; none by default.
   virtual LiveLocks inspect_neighbours() { return {}; }
@@ -82,6 +85,10 @@ class LockAdmin {
   /// obeyed. Asked again, it stays with what it heard first. Conflict if none of them holds it any more; Unsupported
   /// if they cannot be asked.
   virtual Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by);
+
+  /// revoke() for those in `shown` under whose hold a command runs; a lease under which none does is released. What
+  /// cannot be released from here is freed by force, if that takes nothing from others.
+  Result<void> ask_to_end(const LockState& shown, const std::string& by);
 
   /// Lost unless `token` belongs to a present holder.
   virtual Result<void> check(const LockName& name, FencingToken token) = 0;

@@ -55,6 +55,7 @@ struct Unrenewed {
 struct Lost {
   std::string why;
   bool final = true;
+  bool replaced = false;  ///< a later `run --replace` asks for it
 };
 /// The lock was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
 /// behind. Final.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/once_session.h"
 
-#include <sys/wait.h>
-
 #include <utility>
 
 #include "lib/base/human_text.h"
@@ -14,11 +12,6 @@ namespace {
 /// For giving back a lock under which nothing was run.
 constexpr Duration kGiveBackTime = std::chrono::seconds(5);
 
-std::string status_text(int wait_status) {
-  if (WIFSIGNALED(wait_status)) return "ended by " + signal_text(WTERMSIG(wait_status));
-  return "status " + std::to_string(WEXITSTATUS(wait_status));
-}
-
 /// "ran on ci-4 2 h ago, status 0".
 std::string ran_text(const std::optional<LockState>& state, WallTime now) {
   if (!state || state->holders.empty()) return "has run";
@@ -26,17 +19,31 @@ std::string ran_text(const std::optional<LockState>& state, WallTime now) {
   std::string text = "ran";
   if (!who.host.empty()) text += " on " + printable(who.host);
   if (who.since) text += " " + human_duration(std::max<Duration>(now - *who.since, Duration(0))) + " ago";
-  return text + (who.reason.empty() ? "" : ", " + printable(who.reason));
+  return text + (who.ran.empty() ? "" : ", " + printable(who.ran));
 }
+
+std::string slots_of(const LockName& key) { return key.text() + ":once:"; }
 
 }  // namespace
 
 Result<LockName> slot_name(const LockName& key, std::string_view slot) {
   if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot has a name", "such as --once \"$(date +%F)\""};
-  auto name = LockName::parse(key.text() + ":once:" + std::string(slot));
+  auto name = LockName::parse(slots_of(key) + std::string(slot));
   if (name) return name;
   return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' of " + key.text() + ": " + name.error().message,
                "choose a shorter one, without control characters"};
+}
+
+void add_remembered(LockState& state, LockAdmin& admin) {
+  if (state.name.is_path() || state.name.is_relative_path()) return;
+  const std::string prefix = slots_of(state.name);
+  const auto live = admin.inspect_below(prefix);
+  if (!live) return;
+  for (const LockState& slot : live->locks) {
+    if (slot.holders.empty()) continue;
+    state.remembered.push_back(slot.holders.front());
+    state.remembered.back().slot = slot.name.text().substr(prefix.size());
+  }
 }
 
 OnceSession::OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, OpenSlot open_slot, Clock& clock,
@@ -44,7 +51,7 @@ OnceSession::OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, O
     : lock_(std::move(lock)), policy_(std::move(policy)), open_slot_(std::move(open_slot)), clock_(clock), log_(log) {}
 
 std::optional<Refused> OnceSession::look() {
-  auto slot = open_slot_(nullptr);
+  auto slot = open_slot_(Wants::kLook);
   if (!slot) return Refused{slot.error(), std::nullopt};
   auto answer = acquire_and_wait(**slot, clock_);
   auto* refused = std::get_if<Refused>(&answer);
@@ -89,11 +96,11 @@ void OnceSession::remember() {
   const auto warn = [&](const Error& why) {
     log_.warn(policy_.slot.text() + " is not remembered, and may run again: " + why.message);
   };
-  const std::string reason = status_text(*status);
-  auto slot = open_slot_(&reason);
+  auto slot = open_slot_(Wants::kTake);
   if (!slot) return warn(slot.error());
   auto answer = acquire_and_wait(**slot, clock_);
   if (const auto* refused = std::get_if<Refused>(&answer)) return warn(refused->error);
+  (*slot)->command_ended(*status);
   if (const auto left = (*slot)->detach({policy_.remember, std::nullopt}); !left) warn(left.error());
 }
 

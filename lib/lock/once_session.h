@@ -10,6 +10,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_session.h"
 
 namespace dlock {
@@ -25,17 +26,21 @@ struct OncePolicy {
 /// for what no lock name may have, and where both together are too long for one.
 Result<LockName> slot_name(const LockName& key, std::string_view slot);
 
+/// The slots of `state` that have run, into state.remembered. Best effort: what cannot be read is left out.
+void add_remembered(LockState& state, LockAdmin& admin);
+
 /// A lock under which a command runs once for each slot. A slot that has run is a lease without a process, taken under
-/// the lock after the command has ended, and before the lock is released; its reason has the command's status. A slot
-/// is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. Whoever is killed
+/// the lock after the command has ended, and before the lock is released, with the command's end (Participant::ran). A
+/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. Whoever is killed
 /// between the end of the command and the lease has not run, and the next one runs again: at least once.
 ///
 /// acquire(), next_event(), release() and detach() wait for the store of the slot, which the policy's sessions do for
 /// their connect timeout at most. The clock and the log must outlive it.
 class OnceSession final : public LockSession {
  public:
-  /// One session of the slot's lock: to take it, for `reason`; or with a null `reason` to see whether it is free.
-  using OpenSlot = std::function<Result<std::unique_ptr<LockSession>>(const std::string* reason)>;
+  /// One session of the slot's lock: to take it, or to see whether it is free.
+  enum class Wants { kLook, kTake };
+  using OpenSlot = std::function<Result<std::unique_ptr<LockSession>>(Wants)>;
 
   OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, OpenSlot open_slot, Clock& clock, const Log& log);
 

@@ -70,7 +70,7 @@ std::optional<Refused> Succession::ask_holders(const LockState& state) {
     return !is_hold(holder.standing) || (asked != asked_.end() && asked->second == holder.token);
   });
   if (rest.holders.empty()) return std::nullopt;
-  const auto told = revoke_(rest, who_asks(spec_.reason));
+  const auto told = revoke_(rest, who_replaces(spec_.reason));
   if (!told && told.error().code == ErrorCode::kUnsupported) return Refused{told.error(), std::nullopt};
   for (const Participant& holder : rest.holders) {
     if (told) asked_[holder.owner] = holder.token;

@@ -22,6 +22,7 @@ constexpr char kAtLeast = '>';
 constexpr char kReplaces = 'r';  // behind it
 constexpr char kIsNewest = 'n';
 constexpr int kPartsBeforeRevocation = 5;
+constexpr char kRan = '=';  // before how the command has ended, instead of who asks
 constexpr std::int64_t kMostAtLeastMs = std::int64_t{366} * 24 * 3600 * 1000;
 
 std::string text_of(const std::string& reason, const std::string& command, const std::string& left_to) {
@@ -63,6 +64,8 @@ std::string who_asks(const std::string& reason) {
   return user_name(geteuid()) + "@" + name.nodename + (reason.empty() ? "" : ": " + reason);
 }
 
+std::string who_replaces(const std::string& reason) { return kReplacement + who_asks(reason); }
+
 std::string with_slot(std::string who, const std::string& slot) {
   if (!slot.empty()) who.append(1, kUnit).append(slot);
   return who;
@@ -76,7 +79,14 @@ std::string with_revocation(std::string_view who, const std::string& by) {
 
 std::string revocation_of(std::string_view record) {
   for (int i = 0; i < kPartsBeforeRevocation; ++i) cut(record, kUnit);
-  return std::string(record);
+  return record.starts_with(kRan) ? std::string() : std::string(record);
+}
+
+std::string ran_word(const std::string& ran) { return kRan + ran; }
+
+void add_word(Participant& participant, std::string_view word) {
+  if (word.starts_with(kRan)) participant.ran = word.substr(1);
+  else participant.revoked = word;
 }
 
 void add_who(Participant& participant, std::string_view text) {
@@ -92,7 +102,7 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   participant.user = cut(text, kUnit);
   participant.reason = cut(text, kUnit);
   participant.slot = cut(text, kUnit);
-  if (holds) participant.revoked = text;
+  if (holds) add_word(participant, text);
   const bool marked = left_to.size() > 1 && left_to.front() == kAtLeast;
   if (marked && left_to.back() == kReplaces) participant.supersedes = Supersedes::kReplace;
   if (marked && left_to.back() == kIsNewest) participant.supersedes = Supersedes::kNewest;

@@ -25,6 +25,8 @@ std::string who_text(const std::string& reason);
 
 /// Who we are to those who lose a lock by us, and why: "deploy@ci-4: release 2.5".
 std::string who_asks(const std::string& reason);
+/// The same of a `run --replace`.
+std::string who_replaces(const std::string& reason);
 
 /// `who`, a text of who_text(), with the slot of its holder added as one more part.
 std::string with_slot(std::string who, const std::string& slot);
@@ -33,6 +35,10 @@ std::string with_slot(std::string who, const std::string& slot);
 std::string with_revocation(std::string_view who, const std::string& by);
 /// Who has asked the holder to end, in a text of with_revocation(), or a record that ends with one; empty: nobody.
 std::string revocation_of(std::string_view record);
+/// In the place of `by`: the command has ended, and how (Participant::ran), so that there is nobody to ask.
+std::string ran_word(const std::string& ran);
+/// Fills `participant` from such a word.
+void add_word(Participant& participant, std::string_view word);
 
 /// Fills `participant`, which `holds` or waits, from a text of who_text() and with_slot(). Ignores other texts.
 void add_who(Participant& participant, std::string_view text, bool holds);

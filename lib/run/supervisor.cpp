@@ -97,6 +97,7 @@ class Decision {
   void operator()(const Lost& lost) {
     s_.session_over = lost.final;
     s_.said_lost = s_.said_lost || !s_.lost;
+    s_.replaced = s_.replaced || lost.replaced;
     switch (s_.phase) {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kLost, lost.why});

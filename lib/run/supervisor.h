@@ -115,6 +115,7 @@ struct SupervisorState {
   bool command_alive = false;
   bool lost = false;
   bool said_lost = false;     ///< the session has said so; otherwise the lease ran down
+  bool replaced = false;      ///< a later `run --replace` has asked for it
   bool overheld = false;      ///< the command was ended because max_hold was over
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release

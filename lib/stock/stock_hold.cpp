@@ -349,7 +349,7 @@ Result<void> StockHold::release(TimePoint until) {
   return ended;
 }
 
-Result<void> StockHold::leave(Duration /*ttl*/, TimePoint until) { return release(until); }
+Result<void> StockHold::leave(const LeaveSpec& /*spec*/, TimePoint until) { return release(until); }
 
 void StockHold::give_back(TimePoint until) {
   (void)insist([&](const CallLimit& limit) { return stock_->cancel(request_, spec_.owner, limit); }, until,

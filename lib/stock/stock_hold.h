@@ -33,7 +33,7 @@ class StockHold final : public LockDriver {
   Renewal held(TimePoint now) override;
   void command_ended(int wait_status) override { sold_ = wait_status == 0; }
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   /// The lock of a segment, which is ours until then; without, until it says otherwise.

@@ -164,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Header mine = *header;
   const auto place = file.claim_record(mine);
   promise(!place || *place < kMaxRing, "a record has its place");
-  const auto look = read_view(file, false);
+  const auto look = read_view(file, false, context.runtime.clock.now());
   promise(static_cast<bool>(look), "what has a header can be looked at");
   const LockState state = describe(*look, context, *LockName::parse("k"));
   for (const Participant& participant : state.holders) check_participant(participant);

@@ -20,7 +20,10 @@ struct Record {
     kRevoked = 16,
     kReplaces = 32,  ///< of a waiter, as kNewest
     kNewest = 64,
+    kRan = 128,  ///< the command has ended; its wait status stands above kStatusAt
   };
+
+  static constexpr int kStatusAt = 16;  ///< bits of `flags`
 
   std::uint64_t ticket = 0;
   unsigned char owner[16] = {};

@@ -287,9 +287,9 @@ Result<void> ConnectionBoundLock::give_back(TimePoint until) {
   return done;
 }
 
-Result<void> ConnectionBoundLock::leave(Duration ttl, TimePoint until) {
+Result<void> ConnectionBoundLock::leave(const LeaveSpec& spec, TimePoint until) {
   // After an unclean end nothing is left but the delay, which this strategy does not have.
-  if (ttl == Duration(0)) return release(until);
+  if (spec.ttl == Duration(0)) return release(until);
   return lives_with_its_connection(settings_.strategy);
 }
 

@@ -29,7 +29,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   Attempt attempt(TimePoint until, Control& control) override;

@@ -34,7 +34,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   struct Again {};  ///< somebody else has changed the row: read it again at once

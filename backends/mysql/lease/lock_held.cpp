@@ -151,11 +151,12 @@ Result<void> LeaseLock::release(TimePoint until) {
 }
 
 /// Nothing is asked about a lease that has just begun: nothing can go wrong with it any more.
-Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
-  const bool stays = ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl);
+Result<void> LeaseLock::leave(const LeaveSpec& spec, TimePoint until) {
+  const Duration ttl = spec.ttl;
+  const bool stays = spec.ran.empty() && ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl);
   if (!stays) {
     const auto left = store_.rewrite(
-        [&](const LeaseRow& row, ServerTime now) { return extend(row, holder_, ttl, true, now); }, until);
+        [&](const LeaseRow& row, ServerTime now) { return extend(row, holder_, ttl, true, now, spec.ran); }, until);
     if (!left) return left.error();
     if (!*left) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }

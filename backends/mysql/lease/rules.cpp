@@ -100,10 +100,11 @@ LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now
 }
 
 std::optional<LeaseRow> extend(const LeaseRow& read, const std::string& owner, Duration ttl, bool exact,
-                               ServerTime now) {
+                               ServerTime now, const std::string& ran) {
   LeaseRow row = read;
   LeaseHolder* holder = find(row, owner);
   if (!holder || holder->until <= now) return std::nullopt;
+  if (!ran.empty()) holder->who = with_revocation(holder->who, ran_word(ran));
   const ServerTime until = now + whole_micros(ttl);
   holder->until = exact ? until : std::max(holder->until, until);
   return row;

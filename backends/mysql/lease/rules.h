@@ -57,7 +57,8 @@ bool is_free(const LeaseRow& row, ServerTime now);
 
 /// The row in which the lease of `owner` ends `ttl` from `now`, but not earlier than before unless `exact`. nullopt:
 /// `owner` does not hold the lock, or its lease is over: that is never extended.
-std::optional<LeaseRow> extend(const LeaseRow& row, const std::string& owner, Duration ttl, bool exact, ServerTime now);
+std::optional<LeaseRow> extend(const LeaseRow& row, const std::string& owner, Duration ttl, bool exact, ServerTime now,
+                               const std::string& ran = {});
 
 /// The row without `entry` in the hold of `owner` (nullptr: without the whole hold, which also ends with its last
 /// entry). nullopt: there is no such entry or hold.

@@ -44,7 +44,7 @@ Result<void> RowAdmin::revoke(const LockName& name, const LockState& shown, cons
 
 Result<HeldLock> RowAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const Error lost = not_held(name, settings_.store);
-  const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
+  const auto renewed = table_.renew(name, owner.text(), ttl, true, "", soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
   const auto reading = table_.read_state(name, soon(), nullptr);

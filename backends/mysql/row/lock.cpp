@@ -48,7 +48,7 @@ class RowLock final : public PollableLock {
 
   Renewal renew(Control* control, TimePoint until) override {
     const TimePoint sent = runtime_.clock.now();
-    const auto renewed = table_.renew(spec_.name, spec_.owner.text(), spec_.ttl, false, until, control);
+    const auto renewed = table_.renew(spec_.name, spec_.owner.text(), spec_.ttl, false, "", until, control);
     if (!renewed) return RenewalUnknown{renewed.error().message};
     if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl), table_.revoked()};
     return RenewalLost{"it is not ours any more on " + settings_.store};
@@ -71,8 +71,8 @@ class RowLock final : public PollableLock {
     return not_held_any_more(spec_.name);
   }
 
-  Result<void> leave(Duration ttl, TimePoint until) override {
-    const auto left = table_.renew(spec_.name, spec_.owner.text(), ttl, true, until, nullptr);
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override {
+    const auto left = table_.renew(spec_.name, spec_.owner.text(), spec.ttl, true, spec.ran, until, nullptr);
     if (!left) return left.error();
     return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }

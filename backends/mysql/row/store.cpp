@@ -30,6 +30,12 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
   return time ? std::optional(wall_time(*time)) : std::nullopt;
 }
 
+/// `info` with `word` as its last part.
+std::string with_word(const std::string& word) {
+  return "CONCAT(LEFT(SUBSTRING_INDEX(info,CHAR(31),5),600),REPEAT(CHAR(31),GREATEST(5-" + parts() + ",1))," +
+         literal(word) + ")";
+}
+
 constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
 
 }  // namespace
@@ -157,7 +163,7 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
   if (read->read_only) return leave_read_only();
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
   if (read->holder && read->holder->token != 0) {  // an answer was lost
-    const auto renewed = renew(name, owner, ttl, false, until, control);
+    const auto renewed = renew(name, owner, ttl, false, "", until, control);
     if (!renewed) return renewed.error();
     return *renewed ? std::optional(read->holder->token) : std::nullopt;
   }
@@ -185,26 +191,26 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
   return *taken ? std::optional(token) : std::nullopt;
 }
 
-Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
-                             Control* control) {
+Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact,
+                             const std::string& ran, TimePoint until, Control* control) {
+  const bool asks = !exact && revoked_.empty();  // whoever leaves it hears of nothing any more
   const std::string end = exact ? end_after(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")";
   const auto renewed =
-      change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
-                 " AND expires>UTC_TIMESTAMP(6)" + (revoked_.empty() ? " AND " + unasked() : "") + kUnlessReadOnly,
+      change("UPDATE " + table_ + " SET expires=" + end + (ran.empty() ? "" : ",info=" + with_word(ran_word(ran))) + where(name) + " AND owner=" + literal(owner) +
+                 " AND expires>UTC_TIMESTAMP(6)" + (asks ? " AND " + unasked() : "") + kUnlessReadOnly,
              until, control);
   if (!renewed || *renewed) return renewed;
   const auto read = read_state(name, until, control);
   if (!read) return read.error();
   const bool ours = read->holder && read->holder->owner == owner && !read->read_only;
-  if (ours && revoked_.empty()) revoked_ = revocation_of(read->holder->who);
-  if (ours && !revoked_.empty()) return renew(name, owner, ttl, exact, until, control);
+  if (ours && asks) revoked_ = revocation_of(read->holder->who);
+  if (ours && asks && !revoked_.empty()) return renew(name, owner, ttl, exact, ran, until, control);
   return read->read_only ? Result<bool>(leave_read_only()) : Result<bool>(false);
 }
 
 Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
                                 const std::string& by, TimePoint until) {
-  const std::string word = "CONCAT(LEFT(info,600),REPEAT(CHAR(31),5-" + parts() + ")," + literal(by) + ")";
-  const auto asked = change("UPDATE " + table_ + " SET info=" + word + where(name) + " AND owner=" + literal(owner) +
+  const auto asked = change("UPDATE " + table_ + " SET info=" + with_word(by) + where(name) + " AND owner=" + literal(owner) +
                                 " AND token=" + std::to_string(token) + " AND " + unasked(),
                             until, nullptr);
   if (!asked || *asked) return asked;

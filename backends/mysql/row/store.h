@@ -52,10 +52,10 @@ class RowStore {
   /// visible yet.
   bool is_row_locked() const { return row_locked_; }
 
-  /// Renews the lease for `ttl` from now, but does not shorten it unless `exact`. False: `owner` does not hold the
+  /// Renews the lease for `ttl` from now, but does not shorten it unless `exact`, and then notes `ran` (LeaveSpec). False: `owner` does not hold the
   /// lock.
-  Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
-                     Control* control);
+  Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, const std::string& ran,
+                     TimePoint until, Control* control);
 
   /// Who has asked the holder to end, as the last renew() has seen; empty: nobody.
   const std::string& revoked() const { return revoked_; }

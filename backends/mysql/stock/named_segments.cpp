@@ -96,7 +96,7 @@ class NamedSegment final : public LockDriver {
     return {};
   }
 
-  Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint until) override { return release(until); }
 
  private:
   void took() { home_.held_ = held_by_ = home_.servers_.generation(); }

@@ -72,7 +72,7 @@ Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Du
   if (!lock) return lock.error();
   const TimePoint until = soon();
   const auto token = insist(runtime_.clock, until, kAskAgainPause, [&] {
-                       return (*lock)->renew(owner, ttl, true, until, nullptr);
+                       return (*lock)->renew(owner, ttl, true, "", until, nullptr);
                      }).answer;
   if (!token) return token.error();
   return HeldLock{name, owner, *token, store_};

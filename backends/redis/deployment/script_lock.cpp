@@ -91,7 +91,7 @@ Granted ScriptLock::grant(FencingToken token, std::string slot) {
 }
 
 Renewal ScriptLock::renew(Control& control, TimePoint until) {
-  const auto renewed = held_in().renew(spec_.owner, spec_.ttl, false, until, &control);
+  const auto renewed = held_in().renew(spec_.owner, spec_.ttl, false, "", until, &control);
   if (renewed) {
     unknown_ = false;
     leased_at_ = held_in().sent();
@@ -149,7 +149,7 @@ Renewal ScriptLock::held(TimePoint now) {
     return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
   deaf_ = 0;
-  if (*ours && !revoked_.empty()) return RevocationRequested{revoked_by(revoked_)};
+  if (*ours && !revoked_.empty()) return RevocationRequested{revoked_by(revoked_), is_replacement(revoked_)};
   if (*ours) return RenewalHeld{};
   return lost(taken_away() + store_name_, until);
 }
@@ -163,11 +163,12 @@ Result<void> ScriptLock::release(TimePoint until) {
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
-Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
-  if (ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
+Result<void> ScriptLock::leave(const LeaveSpec& spec, TimePoint until) {
+  const Duration ttl = spec.ttl;
+  if (spec.ran.empty() && ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
   ScriptStore& store = held_in();
   const auto renewed = insist(runtime_.clock, until, kAskAgainPause, [&] {
-                         return store.renew(spec_.owner, ttl, true, until, nullptr);
+                         return store.renew(spec_.owner, ttl, true, spec.ran, until, nullptr);
                        }).answer;
   return renewed ? Result<void>() : renewed.error();
 }

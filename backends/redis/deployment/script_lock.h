@@ -31,7 +31,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   std::optional<TimePoint> wake_at() const final { return watch_at_ ? watch_at_ : wake_.wake_at(); }
   Renewal held(TimePoint now) final;
   Result<void> release(TimePoint until) final;
-  Result<void> leave(Duration ttl, TimePoint until) final;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) final;
 
  protected:
   /// `store` names it for people.

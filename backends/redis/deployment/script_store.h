@@ -28,10 +28,10 @@ class ScriptStore {
 
   virtual ~ScriptStore() = default;
 
-  /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`. Returns the holder's token, 0 if the layout
+  /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`, and then notes `ran` (LeaveSpec). Returns the holder's token, 0 if the layout
   /// has none. Lost if `owner` does not hold the lock; Unavailable also if too few replicas have confirmed it.
-  virtual Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
-                                     Control* control) = 0;
+  virtual Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                     TimePoint until, Control* control) = 0;
   /// Removes `entry` (nullptr: all entries) from the hold of `owner`, which ends with the last one, and from the queue.
   /// Lost if `owner` did not hold the lock.
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;

@@ -10,6 +10,7 @@
 #include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/who_text.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/slots.h"
 
@@ -84,27 +85,29 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
 }
 
 /// Put together once: after seconds of sleep each piece of code and each string would have to be fetched anew.
-const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact) {
+const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact,
+                                                    const std::string& ran) {
   const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact &&
                     renewal_->several == several_;
-  if (!same) {
+  if (!same || !ran.empty()) {
     renewal_ = Renewal{owner, ttl, exact, several_, {}};
     renewal_->request.push_back(command_of(native_scripts::kRenew, several_ ? kKeysOfSeveral : kKeysOfOne,
                                            {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
+    if (!ran.empty()) renewal_->request.back().push_back(ran_word(ran));
     renewal_->request.back()[4] = beside_.key;  // in the place of the token, which a renewal leaves alone
   }
   return renewal_->request;
 }
 
-Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
-                                        Control* control) {
+Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                        TimePoint until, Control* control) {
   auto answer = run_confirmed(
-      renewal_of(owner, ttl, exact), [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+      renewal_of(owner, ttl, exact, ran), [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (!several_ && e[0].text == "lost" && e.size() > 1 && e[1].text.starts_with("dlock:")) {
     several_ = true;  // what we are inside of, or a lease of `acquire`
-    return renew(owner, ttl, exact, until, control);
+    return renew(owner, ttl, exact, ran, until, control);
   }
   if (e[0].text == "renewed" && (e.size() == 3 || e.size() == 4)) {
     revoked_ = e.size() == 4 ? e[3].text : std::string();

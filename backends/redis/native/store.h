@@ -56,7 +56,8 @@ class NativeStore final : public ScriptStore {
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it.
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
-  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
+                             Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
@@ -66,7 +67,8 @@ class NativeStore final : public ScriptStore {
   bool is_unsettled() { return clock_.now() < unsettled_until(); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
-  const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
+  const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact,
+                                          const std::string& ran);
 
   struct Renewal {
     Owner owner;

@@ -251,12 +251,14 @@ Result<void> QuorumLock::release(TimePoint until) {
   return confirmed(outcome);
 }
 
-Result<void> QuorumLock::leave(Duration ttl, TimePoint until) {
+Result<void> QuorumLock::leave(const LeaveSpec& spec, TimePoint until) {
   group_.refresh();
   QuorumQuestion asked = question();
-  asked.ttl = ttl;
+  asked.ttl = spec.ttl;
+  const bool tell = !spec.ran.empty();
+  if (tell) asked.info = with_revocation(info_, ran_word(spec.ran));
   return confirmed(
-      round_.ask_all(keep_command(asked, token_), std::min(until, round_end()), nullptr, count_renewals, kGrace));
+      round_.ask_all(keep_command(asked, token_, tell), std::min(until, round_end()), nullptr, count_renewals, kGrace));
 }
 
 Result<void> QuorumLock::confirmed(Outcome outcome) const {

@@ -30,7 +30,7 @@ class QuorumLock final : public PollableLock {
   Renewal renew(Control* control, TimePoint until) override;
   Result<void> give_back(TimePoint until) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
   Result<LockState> read_state(TimePoint until, Control* control) override;
   void add_interest(std::vector<pollfd>& fds) const override { group_.add_interest(fds); }
   std::optional<std::string> ended() override { return group_.ended(); }

@@ -87,8 +87,8 @@ Command retake_command(const QuorumQuestion& question, FencingToken token) {
   return command(quorum_scripts::kTake, question, token.text(), true);
 }
 
-Command keep_command(const QuorumQuestion& question, FencingToken token) {
-  return command(quorum_scripts::kKeep, question, token.text(), false);
+Command keep_command(const QuorumQuestion& question, FencingToken token, bool tell) {
+  return command(quorum_scripts::kKeep, question, token.text(), tell);
 }
 
 Command give_command(const QuorumQuestion& question, FencingToken token) {

@@ -46,7 +46,8 @@ Command take_command(const QuorumQuestion& question, std::optional<WallTime> now
 Command retake_command(const QuorumQuestion& question, FencingToken token);
 /// If the key is ours: adds `entry`, and makes the lease `ttl` long, but shortens it only if no other entry is inside
 /// or `entry` is empty. Raises the counter to `token` (0: does not). A `ttl` of 0 ends the lease.
-Command keep_command(const QuorumQuestion& question, FencingToken token);
+/// With `tell`, the record gets `info` for what it had.
+Command keep_command(const QuorumQuestion& question, FencingToken token, bool tell = false);
 /// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
 /// (0: does not).
 Command give_command(const QuorumQuestion& question, FencingToken token);

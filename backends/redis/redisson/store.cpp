@@ -90,8 +90,8 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
   return not_understood(store_);
 }
 
-Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
-                                          Control* control) {
+Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& /*ran*/,
+                                          TimePoint until, Control* control) {
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).renew, holder_of(owner), {ms_text(ttl), exact ? "1" : "0", whose_ledger(kind_)}),
       [](const Answer& e) { return e[0].text == "renewed"; }, until, control);

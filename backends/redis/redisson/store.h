@@ -49,7 +49,8 @@ class RedissonStore final : public ScriptStore {
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it. Misconfigured if the keys have data that Redisson cannot have written; then nothing was changed.
   Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
-  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
+                             Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   /// As Redisson's forceUnlock.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;

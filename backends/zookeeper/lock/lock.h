@@ -39,7 +39,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::optional<TimePoint> wake_at() const override;
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
-  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
   static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< to find out who holds it
@@ -82,6 +82,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
   void let_go_of_session();
+  void tell_end(const std::string& ran, TimePoint until);
   Result<void> take_session_again(Duration timeout, TimePoint until);
   bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
   Result<void> remove_nodes(TimePoint until);

@@ -6,6 +6,7 @@
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "lib/base/human_text.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -179,7 +180,7 @@ Renewal ZookeeperLock::judge_watched() {
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
       hear(*told);
     } else if (const auto why = why_revoked(told, answer->data); !why.empty()) {
-      return RevocationRequested{why};
+      return RevocationRequested{why, told && is_replacement(told->revoked)};
     }
   }
   return RenewalHeld{};
@@ -249,9 +250,19 @@ Duration ZookeeperLock::timeout_to_ask() const {
   return zookeeper::timeout_to_ask(spec_.ttl, spec_.lock_delay);
 }
 
+/// For those who look, and who would ask its holder to end; the lease is as good without it.
+void ZookeeperLock::tell_end(const std::string& ran, TimePoint until) {
+  HolderRecord data = record_of(spec_);
+  data.slot = slot_;
+  data.revoked = ran_word(ran);
+  const Change word{Change::Kind::kSet, held_.front(), encode(data), {}, -1};
+  (void)calls_->call_until({.kind = Request::Kind::kChange, .changes = {word}}, until, nullptr);
+}
+
 /// From now on the session is as long as the lease, and nobody but a file knows of it.
-Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
+Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (!spec_.take) return {};
+  const Duration ttl = spec.ttl;
   const Duration timeout = ttl + spec_.lock_delay;
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
@@ -267,6 +278,7 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   }
   if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
   if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
+  if (!spec.ran.empty()) tell_end(spec.ran, until);
   if (ttl > Duration(0)) {
     const auto files = LeaseFiles::open(true);
     if (!files) return files.error();

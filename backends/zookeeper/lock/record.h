@@ -14,7 +14,7 @@ namespace dlock::zookeeper {
 /// mode=... permits=... slot=... delay_ms=... ended=1 freed_by=... heard=1 revoked_by=... wait=... left_to=...
 /// command=... reason=...", values percent-encoded. For people, for re-entry, for force-release, and for whose slot is
 /// which; never decides who holds.
-struct HolderRecord : Participant {
+struct HolderRecord : Participant {  // `revoked` may be a ran_word() instead
   int permits = 0;
   Duration lock_delay{0};
   bool ended = false;                   ///< the owner has given the hold back; those that have entered it still hold

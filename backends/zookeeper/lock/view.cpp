@@ -10,6 +10,7 @@
 #include "backends/zookeeper/lock/one_node.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -247,6 +248,8 @@ void fill(Present& present, Node node) {
   participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
   participant.since = WallTime(std::chrono::milliseconds(present.stat.ctime));
   if (!present.ours) add_foreign(participant, present.kind, present);
+  participant.revoked.clear();
+  if (present.ours) add_word(participant, present.ours->revoked);
 }
 
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {

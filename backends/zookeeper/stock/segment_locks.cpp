@@ -44,7 +44,7 @@ class SegmentLock final : public LockDriver {
     forget();
     return lock_->release(until);
   }
-  Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint until) override { return release(until); }
 
   const std::vector<std::string>& nodes() const { return lock_->nodes(); }
   void released() { lock_->released(); }

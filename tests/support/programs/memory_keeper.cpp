@@ -87,7 +87,7 @@ class MemoryLock final : public LockDriver {
     note("released", now, " " + std::to_string(living_under(spec_.owner.text())));
     return {};
   }
-  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override {
     note("left");
     return {};
   }

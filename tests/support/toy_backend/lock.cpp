@@ -61,8 +61,8 @@ Result<void> ToyLock::release(TimePoint /*until*/) {
   return *released ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " was not ours any more", ""};
 }
 
-Result<void> ToyLock::leave(Duration ttl, TimePoint /*until*/) {
-  const auto extended = extend(ttl);
+Result<void> ToyLock::leave(const LeaveSpec& spec, TimePoint /*until*/) {
+  const auto extended = extend(spec.ttl);
   if (!extended) return extended.error();
   return *extended ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " was not ours any more", ""};
 }

@@ -125,8 +125,8 @@ class ScriptedLock final : public LockDriver {
     script_.releases.push_back(clock_.since_start());
     return script_.release(until);
   }
-  Result<void> leave(Duration ttl, TimePoint /*until*/) override {
-    script_.leaves.push_back(ttl);
+  Result<void> leave(const LeaveSpec& spec, TimePoint /*until*/) override {
+    script_.leaves.push_back(spec.ttl);
     return script_.leave();
   }
 

@@ -43,7 +43,7 @@ struct ScriptedStore final : PollableLock {
     CHECK(clock.now() <= until);
     return error;
   }
-  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override {
     ++left;
     return {};
   }
@@ -161,12 +161,12 @@ TEST_CASE("a lease that has just begun is left as it is, one that is older or sh
   world.spec.ttl = 30s;
   world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
   REQUIRE(world.acquire().has_value());
-  CHECK(world.lock().leave(30s, world.clock.now() + 1s));
+  CHECK(world.lock().leave({30s}, world.clock.now() + 1s));
   CHECK(world.store->left == 0);
-  CHECK(world.lock().leave(60s, world.clock.now() + 1s));
+  CHECK(world.lock().leave({60s}, world.clock.now() + 1s));
   CHECK(world.store->left == 1);
   world.clock.advance(1s);
-  CHECK(world.lock().leave(30s, world.clock.now() + 1s));
+  CHECK(world.lock().leave({30s}, world.clock.now() + 1s));
   CHECK(world.store->left == 2);
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("a waiter that replaces asks each holder once, and looks again after a
   CHECK_FALSE(world.succession.judge(world.state({}), TimePoint(5s)));
   CHECK_FALSE(world.succession.judge(world.state({world.self()}), TimePoint(6s)));
   REQUIRE(world.asked.size() == 1);
-  CHECK(world.asked.front() == "holder " + who_asks("push 2"));
+  CHECK(world.asked.front() == "holder " + who_replaces("push 2"));
   CHECK(world.succession.look_at() == TimePoint(7s));
   LockState next = world.state({world.self()});
   next.holders.front().token = FencingToken(8);  // another hold

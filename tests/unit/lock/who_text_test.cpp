@@ -50,6 +50,22 @@ TEST_CASE("what a holder says of itself is read back") {
   CHECK(left.command.empty());
 }
 
+TEST_CASE("how a command has ended stands where its holder would be asked to end, and asks for nothing") {
+  const LockSpec spec{
+      .name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "r", .ancestor = {}};
+  const std::string asked = with_revocation(who_text(spec), who_replaces("push 2"));
+  CHECK(is_replacement(holder_of(asked).revoked));
+  CHECK(revoked_by(revocation_of(asked)) == "replaced by " + who_asks("push 2"));
+  const std::string ended = with_revocation(asked, ran_word("status 3"));
+  const Participant ran = holder_of(ended);
+  CHECK(ran.ran == "status 3");
+  CHECK(ran.revoked.empty());
+  CHECK(ran.reason == "r");
+  CHECK(runs_nothing(ran));
+  CHECK_FALSE(runs_nothing(holder_of(asked)));
+  CHECK(revocation_of(ended).empty());
+}
+
 TEST_CASE("records of earlier versions are read, and what is new in ours stands where those look for a number only") {
   const Participant old = holder_of(
       "ci-4\x1f"

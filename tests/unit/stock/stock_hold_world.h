@@ -68,7 +68,7 @@ class SegmentLock final : public LockDriver {
     if (segments_.silent) segments_.silent->advance(until - segments_.silent->now());
     return {};
   }
-  Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint until) override { return release(until); }
 
  private:
   std::optional<TimePoint> extend() {

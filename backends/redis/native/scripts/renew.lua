@@ -3,10 +3,10 @@
 -- only the lock-delay runs, does not begin again.
 -- KEYS: only those that are there and used, so that a cluster takes it while the slot moves: the lock itself in the place
 -- of the token, no ends of who holds it alone.
--- ARGV: wake, owner, px, exact
+-- ARGV: wake, owner, px, exact, how the command has ended: noted in the place of who asks; may be left out
 -- {renewed, us, token, who asks for it back (revoke.lua)} {lost, value}
 --- include parts/prologue.lua
-local _, owner, px, exact = unpack(ARGV)
+local _, owner, px, exact, ran = unpack(ARGV)
 exact = exact == '1'
 if kind ~= 'string' then return {'lost', value} end
 local ending = ends and is_marked() and call('ZSCORE', ends, owner)
@@ -25,5 +25,11 @@ if value ~= owner then
   call('ZADD', ends, ms + px, owner)
   call('PEXPIRE', ends, keep)
 end
-local asked = record and string.match(record, '^' .. string.rep('[^\31]*\31', 5) .. '(.+)') or nil
+local who = '^' .. string.rep('[^\31]*\31', 5)
+if record and ran then
+  local _, parts = string.gsub(record, '\31', '')
+  record = string.match(record .. string.rep('\31', math.max(5 - parts, 0)), who) .. ran
+  call('HSET', holders, owner, record)
+end
+local asked = record and string.match(record, who .. '([^=].*)') or nil
 return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0', asked}

@@ -77,10 +77,10 @@ TEST_CASE(
     if (waits) world.somebody_holds(30s, false), world.clock.advance(30s);
     world.granted();
     world.server.log.clear();
-    CHECK(world.lock().leave(world.spec.ttl, world.clock.now() + 1s));
+    CHECK(world.lock().leave({world.spec.ttl}, world.clock.now() + 1s));
     CHECK(world.server.log.empty());
     world.clock.advance(1s);
-    CHECK(world.lock().leave(world.spec.ttl, world.clock.now() + 1s));
+    CHECK(world.lock().leave({world.spec.ttl}, world.clock.now() + 1s));
     CHECK_FALSE(world.server.log.empty());
   }
 }

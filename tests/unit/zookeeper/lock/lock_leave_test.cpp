@@ -23,7 +23,7 @@ TEST_CASE("A lock that could not be left without a process is given back when a 
         const auto lock = world.lock(spec, recipe);
         REQUIRE(granted(lock->acquire(world.supervisor)));
         world.ensemble.stop();
-        const auto left = lock->leave(ttl, world.clock.now() + 4s);
+        const auto left = lock->leave({ttl}, world.clock.now() + 4s);
         REQUIRE_FALSE(left);
         CHECK(left.error().code == ErrorCode::kUnavailable);
         CHECK(left.error().message.find("its session ends") != std::string::npos);
@@ -55,7 +55,7 @@ TEST_CASE("Whatever reply is lost, a lock is left to its lock-delay, or can be g
       world.ensemble.before_each = [&](auto&, const auto&) {
         if (world.ensemble.requests == n) world.ensemble.stop();
       };
-      const auto left = lock->leave(0s, world.clock.now() + 4s);
+      const auto left = lock->leave({0s}, world.clock.now() + 4s);
       const bool all = world.ensemble.requests < n;
       world.ensemble.before_each = nullptr;
       world.ensemble.start();
