@@ -20,6 +20,8 @@ redis_rows() {
   for waiters in 2 64; do hand_over "$waiters" "$programs/moments" round-trips "$(port_of bench)" 50; done
   for waiters in 2 1000; do redis_requests_of_hand_over "$waiters"; done
   in_order=()
+  once_a_period
+  revoke_to_start
   kept_memory
   kept_idle
   kill_redis bench
@@ -158,6 +160,46 @@ redis_requests_of_hand_over() { # WAITERS
     few_requests=$each
     row "redis: requests a hand-over, $count wait" '<= 6' "$each" '' "$each"
   fi
+}
+
+# --- once per period, and in the place of another --------------------------------------------------------------------
+
+once_a_period() {
+  local count ours theirs ratio
+  monitor "$stage/monitor"
+  dlock run --at-least 1m least -- true
+  count=$(requests)
+  row 'redis: requests of dlock run --at-least' '<= 3' "$count" 'one more than a release' "$count"
+  dlock run --once slot once -- true
+  dlock acquire --ttl 1h busy >/dev/null
+  read -r ours theirs ratio < <("$programs/spawn_pairs" "$rounds" dlock run -q --once slot once -- true \
+    --- dlock run -q -n -E 0 busy -- true | tail -n 1)
+  row 'redis: --once of a slot that has run' '<= 1.05' "$ours µs" "-n on a busy lock: $theirs µs" "$ratio"
+}
+
+# From the start of `dlock revoke` to that of the next command; the one that is asked ends at once. Two processes start,
+# and five questions follow each other: who holds it, the word, the holder's look, its release, the next one's grant.
+revoke_to_start() {
+  local i pids start trip took against
+  : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
+  for ((i = 0; i < 24; i++)); do
+    rm -f "$stage/asked" "$stage/next"
+    "$programs/moments" starts 20 >>"$stage/starts"
+    "$programs/moments" round-trips "$(port_of bench)" 50 >>"$stage/trips"
+    dlock run -q revoked -- sleep 1000 & pids=($!)
+    until_held revoked
+    dlock run -q revoked -- "$programs/moments" stamp "$stage/next" & pids+=($!)
+    until [ "$(dlock inspect --json revoked | jq '.waiters | length')" = 1 ]; do sleep 0.02; done
+    sleep 0.3
+    "$programs/moments" stamp "$stage/asked"
+    dlock revoke revoked >/dev/null
+    wait "${pids[@]}" || true # the first one with 79
+    awk 'NR == FNR { asked = $2; next } { printf "%.1f\n", $1 - asked }' "$stage/asked" "$stage/next" >>"$stage/took"
+  done
+  start=$(median_of "$stage/starts") trip=$(median_of "$stage/trips") took=$(median_of "$stage/took")
+  against=$(awk -v a="$start" -v b="$trip" 'BEGIN { printf "%.1f", 2 * a + 5 * b }')
+  row 'redis: revoke to the start of the next' '<= 1.9' "$took µs" "messages + starts: $against µs" \
+    "$(quotient "$took" "$against")"
 }
 
 # --- while it is held ------------------------------------------------------------------------------------------------

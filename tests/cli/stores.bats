@@ -80,17 +80,36 @@ kept() {
     return
   fi
   local began=$SECONDS owner
-  run -4 dlock run --at-least 20s "$key" -- sh -c 'echo "$DLOCK_OWNER" >owner; exit 4'
+  rm -f events report
+  run -4 dlock run --at-least 20s --events "$PWD/events" --report report "$key" -- sh -c 'echo "$DLOCK_OWNER" >owner; exit 4'
   ((SECONDS - began < 10))
   owner=$(<owner)
   run -75 dlock run -n "$key" -- touch ran
   run -0 dlock inspect "$key"
   [[ "$output" == *"kept until"* ]]
+  jq -e '.kept_until != null' report
+  jq -se 'any(.event == "released" and .until != null)' events
+  run -0 dlock history --events "$PWD/events"
+  [[ "$output" == *"exit 4, kept until"* ]]
+  if can revokes; then
+    run -0 dlock inspect "$key"
+    [[ "$output" == *"ran on "*"$(hostname) (sh, status 4)"*"kept until"* ]]
+  fi
   run -0 dlock release --owner "$owner" "$key"
   is_free "$key"
   dlock run --at-least 20s "$key" -- true
   run -0 dlock force-release --yes "$key"
   is_free "$key"
+  if can revokes; then # nothing runs under it
+    dlock run --at-least 20s "$key" -- true
+    run -0 dlock revoke -w 10s "$key"
+    [[ "$output" == *"the lease of "*"status 0) is released"* ]]
+    is_free "$key"
+    if can sees_waiters; then
+      dlock run --at-least 20s "$key" -- true
+      run -0 dlock run -w 10s --replace "$key" -- true
+    fi
+  fi
   # A lost lock and --max-hold leave none, nor does a command that cannot be started.
   run -124 dlock run --at-least 200ms --max-hold 200ms "$key" -- sleep 100
   is_free "$key"
@@ -107,8 +126,30 @@ kept_when_killed() {
   run -75 dlock run -q -n "$key" -- touch ran
   run -75 dlock run -q -w 300ms "$key" -- touch ran
   [ ! -e ran ]
+  can revokes || return 0
+  wait_until shows "$key" "ended with dlock"
+  run -0 dlock revoke -w 10s "$key"
+  is_free "$key"
+  run -0 dlock run -n "$key" -- true
 }
+shows() { [[ "$(dlock inspect "$1")" == *"$2"* ]]; } # KEY TEXT
 @test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_each_store kept_when_killed; }
+
+# Two hosts have the same line in their crontab, and their clocks differ.
+same_crontab() {
+  can detaches || return 0
+  local round first second
+  : >ran
+  for round in 1 2 3; do
+    dlock run -n -E 0 --at-least 1s "$key" -- sh -c 'echo run >>ran; sleep 0.05' & first=$!
+    sleep 0.2
+    dlock run -n -E 0 --at-least 1s "$key" -- sh -c 'echo run >>ran; sleep 0.05'
+    wait "$first"
+    dlock wait -q "$key"
+  done
+  [ "$(wc -l <ran)" = 3 ]
+}
+@test "each store that can: of two hosts with one crontab line one runs it, each time" { on_each_store same_crontab; }
 
 once_for_each_slot() {
   rm -f pid2 end first second
@@ -145,6 +186,15 @@ once_for_each_slot() {
   [[ "$output" == *"status 3"* ]]
   run -0 dlock inspect "$key:once:*"
   [[ "$output" == *"$key:once:s1"*"kept until"*"status 0"*"$key:once:s2"*"status 3"* ]]
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"$key  free"*"ran on "*"(touch, status 0)"*" ago"*"slot s1"*"ran on "*"(sh, status 3)"*"slot s2"* ]] ||
+    [[ "$output" == *"(sh, status 0)"*"slot s1"*"(sh, status 3)"*"slot s2"* ]]
+  run -0 dlock inspect --json "$key"
+  jq -e '[.slots[] | [.slot, .ran]] == [["s1", "status 0"], ["s2", "status 3"]]' <<<"$output"
+  run -64 dlock run --once '' "$key" -- touch ran
+  run -64 dlock run --once $'a\tb' "$key" -- touch ran
+  run -64 dlock run --once "$(printf '%0300d' 7)" "$key" -- touch ran
+  [ ! -e ran ]
   run -0 dlock release --slot s1 "$key"
   run -79 dlock release --slot s1 "$key"
   run -0 dlock run --once s1 --remember 1s "$key" -- touch ran
@@ -207,6 +257,37 @@ asked_back() {
 }
 @test "each store: revoke ends the holder, and the lock passes when it is gone; or 78" { on_each_store asked_back; }
 
+# Each of several keys and permits is asked by itself; a run inside a run ends with it.
+asked_one_by_one() {
+  can revokes || return 0
+  local n
+  rm -f one* pid*
+  start_watched one1 dlock run -q "$key" -- dlock run "$key" -- sh -c 'echo $$ >pid1; exec sleep 100'
+  wait_until filled pid1
+  run -0 dlock revoke "$key"
+  [ "$(how_ended one1)" = "exit 79" ]
+  is_free "$key"
+  if can permits; then
+    for n in 1 2 3; do
+      start_watched "one$n" dlock run -q --permits 3 "$key:p" -- sh -c 'echo "$DLOCK_SLOT" >pid'"$n"'; exec sleep 100'
+      wait_until filled "pid$n"
+    done
+    run -0 dlock revoke --slot "$(<pid2)" "$key:p"
+    [ "$(how_ended one2)" = "exit 79" ]
+    has 2 holders "$key:p"
+    run -0 dlock revoke "$key:p"
+    for n in 1 3; do [ "$(how_ended "one$n")" = "exit 79" ]; done
+    is_free "$key:p"
+  fi
+  if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
+  start_watched one1 dlock run -q "$key:a" "$key:b" -- sh -c 'echo $$ >pid4; exec sleep 100'
+  wait_until filled pid4
+  run -0 dlock revoke "$key:b"
+  [ "$(how_ended one1)" = "exit 79" ]
+  is_free "$key:a"
+}
+@test "each store: revoke asks each holder of permits, one by its slot, and ends a run inside a run and one of several keys" { on_each_store asked_one_by_one; }
+
 asked_in_vain() {
   can revokes || return 0
   hold_lock -t 20s "$key"
@@ -254,6 +335,18 @@ superseded() {
   [ "$(how_ended one3)" = "exit 0" ]
   [ "$(<ran)" = 3 ]
   is_free "$key"
+  # One that replaces and runs already is superseded, too.
+  start_watched waiter dlock run --replace "$key" -- sh -c 'echo $$ >pid2; exec sleep 100'
+  wait_until filled pid2
+  run -0 dlock run --replace -m "push 5" "$key" -- true
+  [ "$(how_ended waiter)" = "exit 75" ]
+  rm pid2
+  for n in "-n --permits 2" "--shared"; do
+    # shellcheck disable=SC2086
+    run dlock run --replace $n "$key" -- touch ran2
+    [[ "$status" = 64 || "$status" = 78 ]]
+  done
+  [ ! -e ran2 ]
   rm ran go asked one*
   hold_lock "$key"
   start_watched other dlock run -q "$key" -- true

@@ -32,7 +32,7 @@ YAML = {
         f"{POD}.containers.0.env": environment,
     },
     # YAML 1.1 reads the key `on` as a boolean.
-    "github-actions.yml": {"True": lambda value: value != {}, "jobs.deploy.runs-on": text, "jobs.deploy.steps": steps},
+    "github-actions.yml": {"True": lambda value: value != {}, "jobs.deploy.runs-on": text, "jobs.deploy.steps": steps, "jobs.preview.steps": steps},
     "gitlab-ci.yml": {"deploy.script": texts, "migrate.script": texts},
     "ansible.yml": {"0.hosts": text, "0.tasks.0.name": text, "0.tasks.0.ansible.builtin.command.argv": texts},
 }

@@ -100,10 +100,12 @@ in_yaml() { # FILE EXPRESSION
   broken Dockerfile 's/AS dlock/AS other/' dlock
 }
 
-@test "GitHub Actions: the step deploys under its lock" {
+@test "GitHub Actions: the steps deploy under their locks" {
   recorded "$stage/deploy.sh"
   GITHUB_RUN_ID=7 bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["deploy"]["steps"][-1]["run"]')"
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
+  GITHUB_RUN_ID=8 GITHUB_REF_NAME=fix bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["preview"]["steps"][-1]["run"]')"
+  [ "$(tail -n 1 "$calls")" = "deploy.sh --all under preview/fix" ]
   [ "$(in_yaml github-actions.yml 'sorted(d["jobs"]["deploy"]["env"])')" = "['DLOCK_BACKEND', 'DLOCK_PASSWORD']" ]
 }
 
@@ -128,10 +130,10 @@ in_yaml() { # FILE EXPRESSION
   [ "$(in_yaml ansible.yml "${task}['failed_when']")" = "migration.rc != 0" ]
 }
 
-@test "Jenkins: the step deploys under its lock" {
+@test "Jenkins: the steps deploy under their locks" {
   recorded "$stage/deploy.sh"
-  BUILD_TAG=shop-7 sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"
-  [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
+  BUILD_TAG=shop-7 BRANCH_NAME=fix sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"
+  [ "$(cat "$calls")" = $'deploy.sh --all under deploy/prod\ndeploy.sh --all under preview/fix' ]
 }
 
 @test "Docker: dlock as process 1 runs the job, passes TERM on, reaps orphans and ends as the job did" {
