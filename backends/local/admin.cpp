@@ -10,7 +10,7 @@
 
 namespace dlock::local {
 
-/// Nobody has taken the key through this directory; its file, if it is a path, may be locked all the same.
+/// The key was not taken through this directory; its file, if it is a path, may be locked all the same.
 LockState LocalAdmin::untouched(const LockName& name) const {
   LockState state = describe(View(), context_, name);
   state.ever_taken = !state.holders.empty() || !state.waiters.empty();
@@ -39,7 +39,7 @@ Result<KnownLocks> LocalAdmin::known_locks() {
   return *dir ? locks_in(**dir) : KnownLocks();
 }
 
-/// Who has the file of a path key locked with flock(2) is not asked: that is another lock.
+/// A holder of flock(2) on the file of a path key is not asked: that is another lock.
 std::vector<Result<LockState>> LocalAdmin::inspect_some(std::span<const LockName> names) {
   std::vector<Result<LockState>> states;
   for (const LockName& name : names) states.push_back(read_state(name));
@@ -77,7 +77,7 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   return all;
 }
 
-/// Drops the records of a key that nobody holds or waits for. The file stays: removing it would split the lock between
+/// Drops the records of a key without holders and waiters. The file stays: removing it would split the lock between
 /// those who have it open and those who come.
 Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
   const auto dir = context_.directory();

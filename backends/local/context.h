@@ -17,7 +17,7 @@
 
 namespace dlock::local {
 
-/// What a backend's sessions share. Belongs to the backend, which outlives its sessions.
+/// State shared by a backend's sessions. Belongs to the backend, which outlives its sessions.
 struct LocalContext {
   static LocalContext of(const BackendUrl& url, const Runtime& runtime);
 
@@ -33,7 +33,7 @@ struct LocalContext {
   Result<const LockDir*> directory();
   /// The same for looking and for freeing, which make nothing: null if there is none. Root's may be another user's.
   Result<const LockDir*> existing_directory();
-  /// Nobody has named one, and there is none and none can be made: what a key that is a path can do without.
+  /// None was named, none exists and none can be made: a key that is a path can do without.
   bool has_no_directory() const;
   /// Its path, whether or not it is fit.
   Result<std::string> directory_path() const;

@@ -105,8 +105,8 @@ std::optional<Record> Holder::own_record() const {
   return record && record->ticket == queue_entry_.ticket() ? record : std::nullopt;
 }
 
-/// Under the guard, so that a renewal is either before the end or told that it came too late. What cannot be read or
-/// written any more does not keep the lock: the lease has the end that was read last.
+/// Under the guard, so that a renewal is either before the end or is answered that it came too late. What cannot be
+/// read or written any more does not keep the lock: the lease has the end that was read last.
 bool Holder::end_if_expired() {
   if (!queue_entry_.file().guard()) return false;
   const Guarded guarded(queue_entry_.file());
@@ -167,7 +167,7 @@ bool become_daemon(QueueEntry& queue_entry, PathLock& path, UniqueFd& watched, i
   _exit(1);
 }
 
-/// Forks twice, so that the holder is nobody's child and nobody has to reap it.
+/// Forks twice, so that the holder is a child of init, which reaps it.
 int fork_holder(QueueEntry& queue_entry, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
   const pid_t child = fork();
   if (child < 0) return errno;
@@ -206,7 +206,7 @@ Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLo
   Record record = queue_entry.record();
   record.flags |= Record::kDetached;
   if (ran) record.flags |= Record::kRan | static_cast<std::uint32_t>(*ran) << Record::kStatusAt;
-  record.pid_namespace = context.own_pid_namespace();  // who waits may have to know whether its process is stopped
+  record.pid_namespace = context.own_pid_namespace();  // waiters may have to know whether its process is stopped
   if (spec.watch_pid) {
     watched = open_process(*spec.watch_pid);
     if (!watched.valid()) {

@@ -12,7 +12,7 @@
 
 namespace dlock::local {
 
-/// What a fence file remembers, twice. The copies lie in blocks of their own and are written one after the other, the
+/// Content of a fence file, twice. The copies lie in blocks of their own and are written one after the other, the
 /// first one synced before the second is written: a crash at any moment leaves one that is whole, and damage to either
 /// leaves the other one with the same token. A file gets its name with its first token in it, so an empty one was
 /// emptied.
@@ -40,7 +40,7 @@ struct FenceVerdict {
 FenceVerdict judge(const FenceSlot (&slots)[2], std::string_view key);
 
 /// LockAdmin::fence() of this machine: one file per resource in <directory>/fence, synced to disk before the answer.
-/// Waits in `wait`'s limits for another check of the same resource; blocks meanwhile. Misconfigured for a damaged file.
+/// Waits in `wait`'s limits for another check of the same resource; blocks during it. Misconfigured for a damaged file.
 Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingToken token, const WaitPolicy& wait);
 
 }  // namespace dlock::local

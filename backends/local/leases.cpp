@@ -59,7 +59,7 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
     header.delay_ticket = 0;
     header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;
   }
-  // Before it as well: a holder that sees no touch does not read the header, and we may be killed behind the write.
+  // Before it as well: a holder that sees no touch does not read the header, and we may be killed after the write.
   if (!file.touch()) return system_error("cannot touch the lock file " + file.path(), errno);
   const auto written = file.write(header);
   if (written) file.touch();
@@ -85,7 +85,8 @@ Result<void> end_lease(const LockFile& file, const View::Seat& seat) {
   return ended;
 }
 
-/// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one nobody is told.
+/// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one the holder cannot be
+/// asked.
 bool tell_holder(const LockFile& file, const View::Seat& seat, Record::Flag what, const std::string& by) {
   if (!seat.placed || by.empty()) return false;
   LockFile::Placed placed = *seat.placed;
@@ -117,7 +118,7 @@ bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTick
   return true;
 }
 
-/// The holder was told and does not move (stopped?): its ticket is revoked, if that touches nobody else.
+/// The holder was asked and does not move (stopped?): its ticket is revoked, if that touches no other.
 Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file, const LockName& name, Ticket ticket) {
   if (const auto got = file.guard(); !got) return got.error();
   const Guarded guarded(file);
@@ -224,7 +225,10 @@ Result<void> revoke(LocalContext& context, const LockName& name, const LockState
     const bool is_shown = std::any_of(shown.holders.begin(), shown.holders.end(),
                                       [&](const Participant& one) { return one.token.value() == seat.ticket.ticket; });
     const bool is_lease = seat.placed && (seat.is_kept || (seat.placed->record.flags & Record::kDetached) != 0);
-    if (is_shown) told = (is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by)) || told;
+    if (is_shown)
+      told =
+          (is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by)) ||
+          told;
   }
   (*file)->touch();
   return told ? Result<void>() : other_holders(name);

@@ -6,7 +6,7 @@
 
 namespace dlock::local {
 
-/// What one process does to a lock that another one holds: through the records, under the guard. See
+/// Actions of one process on a lock that another one holds: through the records, under the guard. See
 /// lib/lock/lock_admin.h.
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl);
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner);

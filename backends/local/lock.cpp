@@ -128,7 +128,7 @@ void LocalLock::wait_in_front(TimePoint now) {
   state_ = State::kFirstInLine;
   watch_.emplace(queue_entry_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
   ladder_ = kFirstRung;
-  retry_at_ = now;  // what happened before the watch was there
+  retry_at_ = now;  // for changes from before the watch
 }
 
 void LocalLock::count_try(TimePoint now) {
@@ -167,7 +167,7 @@ void LocalLock::wait_for_flock(TimePoint now) {
 }
 
 void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
-  if (path_.replaced()) return take_flock(now);  // somebody put another file in its place
+  if (path_.replaced()) return take_flock(now);  // another file was put in its place
   if (!spec_.take) return granted(now);
   const auto marked = queue_entry_->mark_granted(context_.runtime.clock.wall(), pid);
   if (!marked) return refuse(marked.error());
@@ -246,7 +246,7 @@ void LocalLock::look_at_waiter(TimePoint now) {
     const std::int64_t pid = waiter_->pid();
     if (*result == 0) return state_ == State::kFlock ? flock_granted(pid, now) : attempt(now);
     if (*result != ECHILD) return refuse(system_error("cannot wait for " + spec_.name.text(), *result));
-    // Somebody killed it: wait again, but not in a storm.
+    // It was killed: wait again, but not in a storm.
     waiter_.reset();
     state_ = state_ == State::kFlock ? State::kPause : State::kGuardStuck;
     if (state_ == State::kPause) path_.close();

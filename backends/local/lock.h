@@ -89,8 +89,8 @@ class LocalLock final : public LockSession {
   Duration ladder_{0};
   TimePoint pass_at_{};        ///< the next look whether only stopped waiters are before us
   bool all_stopped_ = false;   ///< at the last look they were
-  bool watches_loss_ = false;  ///< while holding: watch_ tells of it
-  bool asked_ = false;         ///< while holding: somebody wants it back, and the caller knows
+  bool watches_loss_ = false;  ///< while holding: watch_ announces it
+  bool asked_ = false;         ///< while holding: it was revoked, and the caller knows
   bool look_again_ = false;    ///< while holding: the file could not be read
   std::optional<QueueEntry> queue_entry_;
   PathLock path_;

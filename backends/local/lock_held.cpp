@@ -31,7 +31,7 @@ void LocalLock::look_for_loss(TimePoint now) {
   }
   retry_at_ = now + kLossLookPause;
   const auto lost = queue_entry_->lost();
-  look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
+  look_again_ = !lost;  // an unreadable file says nothing: the kernel keeps the lock
   if ((lost && *lost) || replaced()) return lose();
   if (const std::string by = asked_ ? "" : queue_entry_->revoked_by(); !by.empty()) {
     asked_ = true;
@@ -60,7 +60,7 @@ void LocalLock::release(TimePoint) {
     else events_.emplace_back(ReleaseUnconfirmed{released.error()});
   }
   if (state_ != State::kGranted) return;
-  // Somebody else may have had the lock since we last looked: then it was not ours to the end.
+  // Another may have had the lock since we last looked: then it was not ours to the end.
   const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
   if ((lost && *lost) || replaced()) return lose();
   trace("released");

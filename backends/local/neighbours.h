@@ -18,7 +18,7 @@ Result<KnownLocks> locks_in(const LockDir& dir);
 Result<std::optional<LockState>> state_in(const LockDir& dir, const LocalContext& context, const LockName& name);
 
 /// For root, whose own directory is the default one: the same of local:system and of the directories of all users in
-/// /etc/passwd, each with its own store and whose it is. Nobody else may look there; for them there are none.
+/// /etc/passwd, each with its own store and whose it is. Others may not look there; for them there are none.
 LiveLocks look_at_neighbours(const LocalContext& context);
 
 }  // namespace dlock::local

@@ -315,7 +315,7 @@ Result<void> QueueEntry::learn_from_living(Header& header) const {
   return {};
 }
 
-/// Whoever was to be protected by a lock-delay and ended without giving back: from now on it runs.
+/// A holder with a lock-delay has ended without a release: from now on the delay runs.
 void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
   // A point further away than the delay itself is one of an earlier boot.
   if (header.delay_until_ns - boot_ns(now) > header.delay_ns) header.delay_until_ns = 0;

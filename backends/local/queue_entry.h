@@ -16,17 +16,17 @@
 namespace dlock::local {
 
 /// One acquisition's place in the queue of one key: the decisions, made under the guard, with no waiting of its own.
-/// Whoever drives it waits for what awaited() names and calls advance(). Destruction lets go of everything.
+/// Its driver waits for awaited() and calls advance(). Destruction releases everything.
 class QueueEntry {
  public:
   enum class Step {
     kGranted,      ///< it is ours (or joined: entry() > 0)
     kQueued,       ///< a ticket was drawn: wait for awaited()
-    kFirstInLine,  ///< permits: nobody waits before us; any change of the file may free one
-    kDelayed,      ///< nobody excludes us, but the lock-delay runs until delayed_until()
+    kFirstInLine,  ///< permits: no waiter is before us; any change of the file may free one
+    kDelayed,      ///< the lock is free, but the lock-delay runs until delayed_until()
     kBusy,         ///< not to be had now, and no ticket was asked for
     kStartOver,    ///< the file was replaced, or our ticket revoked: open a new place
-    kGuardStuck,   ///< somebody sits on the guard: come back in a moment
+    kGuardStuck,   ///< the guard is taken: come back in a moment
   };
 
   /// The file of the key of `spec`, in which a place can be had.
@@ -41,11 +41,11 @@ class QueueEntry {
   Result<Step> enter(TimePoint now, WallTime wall, bool queue);
   /// After a wait. REQUIRES: a ticket.
   Result<Step> advance(TimePoint now, WallTime wall);
-  /// Is nobody in the way? Draws nothing (LockSpec::take is false).
+  /// Is it free for us? Draws nothing (LockSpec::take is false).
   Result<Step> probe();
 
-  /// What must become free before advance() can say more, in the order in which to wait. For a probe: everything that
-  /// is alive now.
+  /// Bytes that must become free before advance() can say more, in the order in which to wait. For a probe: everything
+  /// that is alive now.
   std::vector<Range> awaited() const;
   TimePoint delayed_until() const { return TimePoint(Duration(delay_until_ns_)); }
 
@@ -57,7 +57,7 @@ class QueueEntry {
   /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
   Result<bool> queue_changed() const;
 
-  /// Does nothing stand in our way but waiters that are stopped (SIGSTOP, ^Z)? Nobody would ever let us by.
+  /// Is the queue before us only of stopped waiters (SIGSTOP, ^Z)? It would never move.
   bool only_stopped_before() const;
   /// If that is so still: revokes them, so that they begin anew when they go on. False: nothing was done.
   Result<bool> pass_over(TimePoint now);
@@ -71,7 +71,8 @@ class QueueEntry {
 
   /// The orderly end: lock-delay and --at-least cancelled, permits announced. Never fails: unlocking cannot.
   void give_back();
-  /// After give_back(), if nobody else can have the descriptor: leaves it open for the next place. Spends this one.
+  /// After give_back(), if no other process can have the descriptor: leaves it open for the next place. Spends this
+  /// one.
   void keep_file_open();
   /// True while a re-entry of the same ticket keeps the lock.
   bool others_inside() const;
@@ -84,9 +85,9 @@ class QueueEntry {
   const Record& record() const { return record_; }
   /// A detached holder has read its own record anew, under the guard.
   void set_record(const Record& record) { record_ = record; }
-  /// Who has freed it by force, and why; empty if nobody has said so.
+  /// Author and reason of a force-release; empty if there is no note of one.
   std::string freed_by() const { return told(Record::kForced); }
-  /// Who asks the holder to end, and why; empty: nobody.
+  /// Author and reason of a revocation; empty: none.
   std::string revoked_by() const { return told(Record::kRevoked); }
   std::optional<std::uint32_t> record_index() const { return index_; }
 

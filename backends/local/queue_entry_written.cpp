@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a place in the queue leaves for others to see: its bytes and its record, from the ticket to the end.
+// The visible part of a place in the queue: its bytes and its record, from the ticket to the end.
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ Result<void> QueueEntry::write_record() {
   return written;
 }
 
-/// A ticket without a record has no slot either: nobody would see that it is taken.
+/// A ticket without a record has no slot either: others would not see that it is taken.
 Result<void> QueueEntry::take_slot(const Header& header) {
   if (spec_->mode != Mode::kPermits) return {};
   if (index_) {
@@ -127,7 +127,7 @@ Result<void> QueueEntry::grant(Header& header, TimePoint now, WallTime wall) {
   if (protect(header, now)) {
     if (const auto written = file_->write(header); !written) return written;
   }
-  // What was locked for waiting is in nobody's way, but would be looked at by every later lock call.
+  // Bytes locked for waiting block no other, but every later lock call would look at them.
   for (const Range& range : excluding(side_, ticket_, 0)) unlock_bytes(file_->fd(), range);
   if (spec_->mode == Mode::kPermits) unlock_bytes(file_->fd(), {queue_byte(0).first, queue_byte(ticket_).last});
   return {};

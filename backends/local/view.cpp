@@ -16,7 +16,7 @@ namespace {
 
 WallTime wall_time(std::int64_t microseconds) { return WallTime(std::chrono::microseconds(microseconds)); }
 
-/// What can be said about the process behind a record.
+/// Description of the process of a record.
 std::string note_about(const Record& record, const LocalContext& context) {
   if (record.pid_namespace == 0) return {};  // it has not said yet
   if (record.pid_namespace != context.own_pid_namespace()) return "in another pid namespace";
@@ -62,7 +62,8 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
     participant.at_least = context.runtime.clock.wall() + kept - *participant.since;
     participant.until = *participant.since + std::chrono::ceil<std::chrono::microseconds>(participant.at_least);
   }
-  if (record.flags & Record::kRan) participant.ran = wait_status_text(static_cast<int>(record.flags >> Record::kStatusAt));
+  if (record.flags & Record::kRan)
+    participant.ran = wait_status_text(static_cast<int>(record.flags >> Record::kStatusAt));
   if (holder && seat.is_kept) participant.ran = kEndedWithDlock;
   if (record.flags & Record::kDetached) mark_lease(participant, record.watch_pid != 0 ? record.watch_pid : record.pid);
   if (record.watch_pid == 0) participant.note.clear();

@@ -55,7 +55,7 @@ Result<WaitingChild> WaitingChild::start(int fd, const std::vector<Range>& range
   waiter.pid_ = fork();
   if (waiter.pid_ < 0) return system_error("cannot wait for the lock: fork", errno);
   if (waiter.pid_ == 0) wait_and_tell(self, fd, ranges, flock_operation, child_end.get());
-  // Nobody else has run since the fork, so the pid is still the child's, or of nobody if SIGCHLD is ignored.
+  // No other code has run since the fork, so the pid is still the child's, or unused if SIGCHLD is ignored.
   waiter.process_ = open_process(waiter.pid_);
   if (!waiter.process_.valid() && errno != ESRCH) {
     const int failed = errno;

@@ -85,7 +85,7 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   return calls_.get();
 }
 
-/// A server that nobody reaches is not asked for as long as a walk may take.
+/// A server that is out of reach is not asked for as long as a walk may take.
 Result<Calls*> ZookeeperAdmin::reached_session() {
   const auto calls = session(soon());
   if (!calls) return calls;
@@ -114,7 +114,7 @@ LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>
   return state;
 }
 
-/// What is closed to us in a folder of locks is a lock, for all we know; at the root of an ensemble it is other
+/// A node that is closed to us in a folder of locks is a lock, for all we know; at the root of an ensemble it is other
 /// programs'.
 Result<KnownLocks> ZookeeperAdmin::known_locks() {
   const auto calls = reached_session();
@@ -184,7 +184,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
       changes.push_back(create_node(path, encode(data), NodeKind::kEphemeral));
     }
   }
-  if (delay > Duration(0)) {  // a session that nobody keeps ends by itself after the delay
+  if (delay > Duration(0)) {  // a session without a keeper ends by itself after the delay
     calls_.reset();
     auto calls = ensemble_.connect(delay, nullptr, until, nullptr);
     if (!calls) return calls.error();
@@ -235,7 +235,7 @@ Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown
     const auto told = calls_->call(ask_change(changes), until, nullptr);
     if (!told) return told.error();
     if (told->code == Code::kOk) asked = {};
-    if (told->code == Code::kBadVersion) return revoke(name, shown, by);  // it has heard something else meanwhile
+    if (told->code == Code::kBadVersion) return revoke(name, shown, by);  // its node has changed since
   }
   return asked;
 }
@@ -287,7 +287,7 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   return HeldLock{name, owner, again.token, store()};
 }
 
-/// What `acquire --watch-pid` left has a keeper, with a session that cannot be taken over: its nodes are deleted, and
+/// A lease of `acquire --watch-pid` has a keeper, with a session that cannot be taken over: its nodes are deleted, and
 /// the keeper sees that. False: no such lease is there.
 Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& owner, TimePoint until) {
   auto present = present_at(name, until);
@@ -366,7 +366,7 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
       const Change removal = delete_node(node->path);
       const auto removed = (*calls)->call(ask_change({removal}), until, nullptr);
       if (!removed) return removed.error();
-      if (removed->code != Code::kOk) continue;  // somebody is in it again
+      if (removed->code != Code::kOk) continue;  // it is in use again
     }
     gone.insert(node->path);
     swept.push_back({*name, "an empty lock directory"});

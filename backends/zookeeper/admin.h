@@ -32,7 +32,7 @@ class ZookeeperAdmin final : public AdminCommon {
   std::vector<Finding> diagnose() override;
 
  private:
-  /// Those in whose directories somebody is, by the recipe of the URL.
+  /// Those whose directories are in use, by the recipe of the URL.
   Result<KnownLocks> known_locks() override;
   Result<GiveBack> take_for_ping(const LockName& name) override;
   TimePoint soon() const;

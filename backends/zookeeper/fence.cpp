@@ -16,7 +16,7 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
                         TimePoint until) {
   const std::string path = directory + "/" + name;
   while (true) {
-    // Through the leader: a server that is behind could show a lower one.
+    // Through the leader: a server that lags could show a lower one.
     const auto synced = calls.call_until(ask_sync(path), until, nullptr);
     if (!synced) return synced.error();
     const auto seen = calls.call_until(ask_data(path), until, nullptr);

@@ -31,7 +31,8 @@ void record_lease(Event::Kind kind, const std::string& store, FencingToken token
   log.append(event);
 }
 
-/// A run that has ended, whose --at-least is what holds the lock: where the store cannot say it, known only where it ran.
+/// A run that has ended, whose --at-least is what holds the lock: where the store cannot say it, known only where it
+/// ran.
 bool is_over_and_kept(const Participant& participant, WallTime now) {
   if (!participant.ran.empty()) return true;
   const bool here = participant.host == this_process().host;

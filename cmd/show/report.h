@@ -20,11 +20,11 @@ struct RunReport {
   std::optional<int> exit_code;  ///< of the command if it ran and ended by itself, else of dlock; unset with a signal
   std::optional<int> signal;     ///< that the command, or dlock, died of
   Duration waited{0};
-  std::optional<Duration> held;  ///< unset: never held
+  std::optional<Duration> held;             ///< unset: never held
   std::optional<WallTime> kept_until = {};  ///< --at-least keeps it
-  std::vector<LockName> keys;    ///< as asked for, in canonical order
-  std::vector<HeldLock> locks;   ///< as granted; empty: never held
-  WallTime started{};            ///< when dlock was
+  std::vector<LockName> keys;               ///< as asked for, in canonical order
+  std::vector<HeldLock> locks;              ///< as granted; empty: never held
+  WallTime started{};                       ///< when dlock was
   std::string host = {};
   std::string reason = {};                 ///< as --reason says
   std::vector<std::string> command = {};   ///< with its arguments

@@ -11,7 +11,7 @@
 
 namespace dlock {
 
-/// Tells the time and waits. Both are one object, so that a test's clock can let hours pass at once. Not thread-safe:
+/// Reads the time and waits. Both are one object, so that a test's clock can let hours pass at once. Not thread-safe:
 /// one clock for each loop.
 class Clock {
  public:

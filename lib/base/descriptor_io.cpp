@@ -14,7 +14,7 @@
 namespace dlock {
 namespace {
 
-/// How long a reader may be in arrears. While a lock is held nothing else is done meanwhile.
+/// Longest wait for a reader in arrears. A held lock is not looked after during it.
 constexpr int kReaderPatienceMs = 500;
 
 /// False, with EAGAIN, if nothing can be written within `ms`. What is wrong with the descriptor is for write(2) to say.
@@ -98,7 +98,7 @@ bool write_all(int fd, std::string_view text) {
 bool write_in_time(int fd, std::string_view text) {
   static int in_arrears = -1;
   const NoWriteSignals errors_only;
-  if (fcntl(fd, F_GETFL) & O_NONBLOCK) return write_all(fd, text);  // whoever made it so chose to lose what has no room
+  if (fcntl(fd, F_GETFL) & O_NONBLOCK) return write_all(fd, text);  // its maker chose to lose what has no room
   while (!text.empty()) {
     const bool room = has_room(fd, fd == in_arrears ? 0 : kReaderPatienceMs);
     if (!room) in_arrears = fd;

@@ -26,7 +26,7 @@ bool is_never_written(int fd);
 bool write_all(int fd, std::string_view text);
 
 /// The same for text that may be lost, and must neither end nor hold up the holder of a lock: no SIGPIPE or SIGXFSZ
-/// comes of it, and a full pipe that nobody reads, or a terminal stopped by ^S, gets half a second to take it, and
+/// comes of it, and a full pipe without a reader, or a terminal stopped by ^S, gets half a second to take it, and
 /// after a failure no time until it takes text again. False with errno EAGAIN: given up. Only one thread may call it.
 bool write_in_time(int fd, std::string_view text);
 

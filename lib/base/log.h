@@ -10,7 +10,7 @@
 namespace dlock {
 
 /// What dlock says to people, on stderr. A message of up to 4096 bytes is one write(2), and its failure is ignored: a
-/// dead or full stderr changes nothing, nor does one that nobody reads. Buffers nothing: the message is written, or
+/// dead or full stderr changes nothing, nor does one without a reader. Buffers nothing: the message is written, or
 /// given up, when the call returns.
 class Log {
  public:
@@ -22,11 +22,11 @@ class Log {
     bool colour = false;
   };
 
-  /// What a message is about, as programs read it. People are told by the message itself.
+  /// Subject of a message, for programs. People read it in the message itself.
   struct About {
     const char* event = "";   ///< one word; empty: of an error its kind, else "note"
     std::string key = {};     ///< of the lock; empty: the only one that this process works on
-    std::string holder = {};  ///< who has it, as JSON; empty: the message names nobody
+    std::string holder = {};  ///< the holder, as JSON; empty: the message names none
   };
 
   Log() = default;
@@ -59,7 +59,7 @@ class Log {
 /// The kind of an error in one word, as --log-format json has it: "busy", "invalid".
 const char* error_name(ErrorCode code);
 
-/// `advice` with `options` behind the name of each dlock command in it that asks a store: "see: dlock doctor" and
+/// `advice` with `options` after the name of each dlock command in it that asks a store: "see: dlock doctor" and
 /// " -b redis://h" are "see: dlock doctor -b redis://h".
 std::string with_options(std::string advice, std::string_view options);
 

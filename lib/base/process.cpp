@@ -124,7 +124,7 @@ bool signal_process(const UniqueFd& process, int signal) {
 }
 
 bool signal_process(const ProcessId& process, int signal) {
-  // The pidfd pins whoever has the pid now; the start time then tells whether that is still the process that was meant.
+  // The pidfd pins the process that has the pid now; its start time shows whether it is still the one that was meant.
   const UniqueFd pidfd = open_process(process.pid);
   if (!pidfd.valid()) return false;
   const auto stat = look_up_process(process.pid);

@@ -8,9 +8,9 @@
 
 namespace dlock {
 
-/// What the caller can do about an error. Closed: cmd/show/exit_status.h maps each one to an exit status.
+/// Kinds of error, by what the caller can do. Closed: cmd/show/exit_status.h maps each one to an exit status.
 enum class ErrorCode {
-  kBusy,           ///< the store said that somebody else holds it
+  kBusy,           ///< the store named another holder
   kUnavailable,    ///< the store did not answer: the outcome is unknown
   kLost,           ///< no longer held; or a token or owner that is no longer valid
   kOverheld,       ///< held for longer than --max-hold: the command was ended

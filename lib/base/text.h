@@ -12,10 +12,10 @@
 
 namespace dlock {
 
-/// What stands before the first `separator` in `rest`, all of it if there is none; `rest` keeps what is behind it.
+/// The part of `rest` before the first `separator`, all of it if there is none; `rest` keeps the part after it.
 std::string_view cut(std::string_view& rest, char separator);
 
-/// The number that fills `text`: nothing before or behind it, no '+', '-' only for signed types, in the type's range.
+/// The number that fills `text`: nothing before or after it, no '+', '-' only for signed types, in the type's range.
 template <typename Number>
 std::optional<Number> whole_number(std::string_view text) {
   Number number{};

@@ -113,7 +113,7 @@ class UrlReader {
     }
   }
 
-  /// What stands in front of the last @. A raw @ or comma in it is a second user or a host, which would be lost.
+  /// The part in front of the last @. A raw @ or comma in it is a second user or a host, which would be lost.
   Result<void> check_user_part(std::string_view text) const {
     const bool hosts = scheme_.shape == UrlShape::kHosts;
     if (text.find('@') != std::string_view::npos) return one_login("it has more than one @");
@@ -191,7 +191,7 @@ class UrlReader {
     return check_whole();
   }
 
-  /// What only shows when everything has been read.
+  /// Faults that show only when everything has been read.
   Result<void> check_whole() {
     const bool by_socket = url_.params.count("socket") != 0;
     const bool needs_host = scheme_.shape == UrlShape::kOneHost || scheme_.shape == UrlShape::kHosts;

@@ -34,7 +34,7 @@ struct BackendUrl {
   /// right word.
   static Result<BackendUrl> parse(std::string_view text);
 
-  /// The canonical text, with *** for the password: the only form that is ever shown, and what tells two stores apart.
+  /// The canonical text, with *** for the password: the only form that is ever shown, and by which two stores differ.
   /// `local:` is shown with the directory that it means to this user.
   std::string redacted() const;
 

@@ -50,7 +50,7 @@ Error unreadable(const std::string& path, int errnum) {
 
 bool is_ours(const struct stat& about) { return about.st_uid == geteuid() || about.st_uid == 0; }
 
-/// What is wrong with a file that holds a password; nullopt if nothing is.
+/// The fault of a file that holds a password; nullopt if there is none.
 std::optional<Error> no_secret(const std::string& path, const struct stat& about, const Origin& where) {
   const bool open_to_others = (about.st_mode & 077) != 0;
   if (is_ours(about) && !open_to_others) return std::nullopt;
@@ -182,7 +182,7 @@ const Setting* Config::find(std::string_view section, std::string_view key) cons
   return found == settings_.end() ? nullptr : &*found;
 }
 
-/// What stands behind `kind` in the names of its sections.
+/// The part after `kind` in the names of its sections.
 std::vector<std::string> Config::sections_of(std::string_view kind) const {
   std::vector<std::string> names;
   for (const Setting& setting : settings_) {

@@ -25,7 +25,7 @@ struct Origin {
   std::string position() const;
 };
 
-/// One value that somebody has set.
+/// One value that was set.
 struct Setting {
   std::string section;              ///< "" (top of the file), "defaults", "backend.NAME", "key.PATTERN"
   std::string key;                  ///< empty: the section [backend.NAME] is there, with nothing in it
@@ -48,15 +48,15 @@ struct ConfigKey {
 /// The keys and variables that are allowed in files.
 struct ConfigRules {
   std::function<std::span<const ConfigKey>()> keys;  ///< asked only when there is a file
-  VariableLookup variables;                          ///< what ${NAME} in a value means
+  VariableLookup variables;                          ///< values for ${NAME}
 };
 
-/// What one file says.
+/// Content of one file.
 struct ParsedConfig {
   std::vector<Setting> settings;
   std::vector<Error> mistakes;   ///< Misconfigured, each beginning with "path:line:column: ", in the order of the file
   std::optional<Origin> secret;  ///< of a value that has a password in it, as it is written in the file
-  bool hides_backend = false;    ///< what is wrong may be what names the backend
+  bool hides_backend = false;    ///< the fault may be in the name of the backend
 };
 
 /// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME], [key."PATTERN"]. Pure. A
@@ -65,7 +65,7 @@ struct ParsedConfig {
 /// has no settings.
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules);
 
-/// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are
+/// Settings of flags, environment and configuration files, merged key by key; each value knows its origin. Layers are
 /// added from the strongest to the weakest: what is there already stays. Holds no secrets except in values of `url`,
 /// which are shown only through BackendUrl::redacted().
 class Config {
@@ -73,7 +73,7 @@ class Config {
   /// False if that key has been set by a stronger layer.
   bool add(Setting setting);
 
-  /// Who has named a file, which decides how far it is trusted.
+  /// Origin of a file's name, which decides how far it is trusted.
   enum class Trust {
     kChosen,  ///< named by --config or DLOCK_CONFIG: must exist
     kFound,   ///< found in a home directory: left out, with a note, when it belongs neither to us nor to root
@@ -89,7 +89,7 @@ class Config {
   /// config.toml, the weakest. Each as add_file() does.
   void add_folder(const std::string& folder, Trust trust, const ConfigRules& rules);
 
-  /// nullptr if nobody has set it. Valid until the next add.
+  /// nullptr if it is not set. Valid until the next add.
   const Setting* find(std::string_view section, std::string_view key) const;
 
   const std::vector<Setting>& settings() const { return settings_; }
@@ -100,7 +100,7 @@ class Config {
   /// Whether a mistake may be what names the backend of some key.
   bool hides_backend() const { return hides_backend_; }
 
-  /// Files with a password in them that others can read, or that belong to somebody else: Denied, with the remedy. Only
+  /// Files with a password in them that others can read, or that belong to another user: Denied, with the remedy. Only
   /// who merely looks at the configuration may go on.
   const std::vector<Error>& faults() const { return faults_; }
   /// Files that were left out, and why.

@@ -166,7 +166,7 @@ class ConfigReader {
                    "there are default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
   }
 
-  /// What is wrong may be what names a backend.
+  /// The fault may be in the name of a backend.
   void hides_backend() { parsed_.hides_backend = true; }
 
   const ConfigKey* find_key(std::string_view name) const {

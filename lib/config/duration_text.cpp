@@ -21,10 +21,10 @@ constexpr Unit kUnits[] = {
     {"d", 86400 * kSecond}, {"h", 3600 * kSecond}, {"m", 60 * kSecond},
     {"min", 60 * kSecond},  {"s", kSecond},        {"ms", kMillisecond},
 };
-constexpr std::size_t kLongestGuess = 40;  ///< characters of what somebody may have meant
+constexpr std::size_t kLongestGuess = 40;  ///< characters of a suggestion
 constexpr std::int64_t kLongestNs = kLongestDuration.count();
 
-/// What people write for a unit, in lower case.
+/// Units as people write them, in lower case.
 struct Spelling {
   std::string_view word, unit;
 };

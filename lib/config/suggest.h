@@ -12,7 +12,7 @@ namespace dlock {
 /// errors", CACM 7(3), 1964. Both are cut off at 64 bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Finds the name that somebody meant: offer() every right name, then ask best(). A name counts when it is at most 2
+/// Finds the name that was meant: offer() every right name, then ask best(). A name counts when it is at most 2
 /// edits away (1 for words up to 6 letters, a third of a long word), or when the word is the beginning of it and of no
 /// other. The names must outlive this.
 class Nearest {

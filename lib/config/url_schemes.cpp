@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-/// What every server's URL has.
+/// Parameters of every server's URL.
 constexpr UrlParam kServerParams[] = {
     {"password-file", "<file>", kServerUrl, ""}, {"ca-file", "<file>", kTlsUrl, ""},
     {"cert-file", "<file>", kTlsUrl, ""},        {"key-file", "<file>", kTlsUrl, ""},
@@ -71,7 +71,7 @@ const UrlScheme* nearest_sibling(const UrlScheme& scheme, Fits fits) {
   return best;
 }
 
-/// What to write for "tls=true", which other clients have.
+/// Advice for "tls=true", which other clients have.
 std::string way_to_tls(const UrlScheme& scheme) {
   const auto speaks_tls = [](const UrlScheme& one) { return (one.topics & kTlsUrl) != 0; };
   const std::string name(scheme.name);
@@ -84,7 +84,7 @@ std::string way_to_tls(const UrlScheme& scheme) {
                 : "add ca-file=/PATH, the authority that signed the server's certificate: with it there is TLS";
 }
 
-/// What other clients call a parameter; empty if it is none of theirs.
+/// Our name of another client's parameter; empty if there is none.
 std::string param_of_others(const UrlScheme& scheme, std::string_view name) {
   if (is_one_of(name, {"tls", "ssl", "ssl-mode", "sslmode", "use-ssl", "ssl-cert-reqs"})) return way_to_tls(scheme);
   if (is_one_of(name, {"password", "pass", "pwd"})) return did_you_mean("password-file");

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-/// What stands behind the scheme of a URL.
+/// The part after the scheme of a URL.
 enum class UrlShape {
   kDirectory,  ///< local:[/dir]
   kSocket,     ///< redis+unix:///path
@@ -21,7 +21,7 @@ enum class UrlShape {
   kHosts,      ///< //host1[:port],host2[:port],...
 };
 
-/// What the path behind the hosts may be.
+/// Forms of the path after the hosts.
 enum class UrlPath { kNone, kDatabaseNumber, kMaster, kAnywhere, kDatabaseName };
 
 /// Which query parameters a scheme has: bits. The first ones are those of every server; a backend counts its own from
@@ -37,7 +37,7 @@ struct UrlScheme {
   std::string_view name;
   UrlShape shape;
   UrlPath path;
-  std::uint16_t port;  ///< what is used when the URL names none; 0: there are no ports
+  std::uint16_t port;  ///< the default; 0: there are no ports
   std::uint32_t topics;
   std::uint8_t least_hosts = 1;  ///< of kHosts
 };
@@ -50,20 +50,20 @@ struct UrlParam {
   std::string_view needs;  ///< "layout=redisson": means nothing without that one; empty: needs none
 };
 
-/// What a backend has whose URLs are directories (UrlShape::kDirectory).
+/// A backend whose URLs are directories (UrlShape::kDirectory).
 struct UrlDirectories {
   std::string_view word{};  ///< may stand for `directory`: "system"
   std::string_view directory{};
   Result<std::string> (*usual)() = nullptr;  ///< which one is meant where the URL names none
 };
 
-/// What backends/NAME/url.h says of the URLs of one backend, as its kUrls.
+/// The URLs of one backend, as backends/NAME/url.h describes them in its kUrls.
 struct UrlTable {
   std::string_view family;  ///< the folder's name: also the end of the program's and the package's (dlock-redis)
   std::span<const UrlScheme> schemes;
   std::span<const UrlParam> params;
   std::string_view usual;            ///< for people: "redis://, redlock:// and so on"
-  std::string_view several_hosts{};  ///< what to write for several servers, if not every scheme takes them
+  std::string_view several_hosts{};  ///< the scheme for several servers, if not every scheme takes them
   UrlDirectories directories{};
 };
 

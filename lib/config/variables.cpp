@@ -23,7 +23,7 @@ Error misconfigured(std::string message, std::string next) {
   return {ErrorCode::kMisconfigured, std::move(message), std::move(next)};
 }
 
-/// What "NAME" or "NAME:-OTHERWISE" stands for.
+/// Value of "NAME" or "NAME:-OTHERWISE".
 Result<std::string> value_of(std::string_view inside, const VariableLookup& variables) {
   const std::size_t end = inside.find(kOtherwise);
   const std::string_view name = inside.substr(0, end);

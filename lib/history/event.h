@@ -15,7 +15,7 @@ namespace dlock {
 struct Event {
   enum class Kind {
     kWaiting,        ///< it is not to be had at once; `holder` has it
-    kUnreached,      ///< after `waited` nobody can be asked: `why`; the wait goes on
+    kUnreached,      ///< after `waited` the store cannot be reached: `why`; the wait goes on
     kReached,        ///< it can be asked for again
     kGranted,        ///< after `waited`
     kUnrenewed,      ///< a renewal was not confirmed: `why`; it is asked for again
@@ -40,7 +40,7 @@ struct Event {
   std::uint64_t token = 0;  ///< of the hold; 0: there is none
   std::string slot = {};
   Mode mode = Mode::kExclusive;
-  std::string host = {};  ///< whoever it happened to, and who wrote it down
+  std::string host = {};  ///< host of the participant, which wrote the event
   std::int64_t pid = 0;
   std::string user = {};
   std::string command = {};  ///< its name; empty: nothing is run
@@ -53,7 +53,7 @@ struct Event {
   std::string why = {};
   bool reentered = false;              ///< it joined the hold of an ancestor
   bool lease = false;                  ///< `acquire` left it without a process
-  std::optional<WallTime> until = {};  ///< the end of a lease that nobody renews
+  std::optional<WallTime> until = {};  ///< the end of a lease without renewals
   std::optional<Participant> holder = {};
 };
 
@@ -92,13 +92,13 @@ std::string event_line(const Event& event);
 /// The same for people, without newline: "deploy/prod: granted to deploy@ci-4 (deploy.sh, pid 8812) after 3 s".
 std::string event_text(const Event& event);
 
-/// What one line says.
+/// Content of one line.
 struct ReadLine {
   std::optional<Event> event;
   bool torn = false;  ///< something in front of the event, or all of the line, is a piece of one
 };
 
-/// The event in `line`, which may stand behind other words (those of a syslog file) or behind a piece of another event
+/// The event in `line`, which may stand after other words (those of a syslog file) or after a piece of another event
 /// that was never finished. Unknown fields are left alone; an unknown kind of event is none of ours.
 ReadLine read_event(std::string_view line);
 

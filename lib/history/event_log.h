@@ -36,7 +36,7 @@ Result<void> check_event_file(const EventPlace& place);
 
 /// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
 /// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken
-/// is told as a warning, those behind it are tried in silence. A file is opened for each event, so that whoever rotates
+/// is reported as a warning, later ones are tried in silence. A file is opened for each event, so that whoever rotates
 /// it need tell nobody. `log` must outlive this.
 class EventLog {
  public:

@@ -16,7 +16,7 @@ enum class Pipes {
 
 /// Calls `use` with each line that was recorded in `place`, the oldest first. Of a file FILE.1, which logrotate leaves,
 /// comes before FILE; the journal is asked through journalctl(1). Misconfigured if no
-/// events are recorded, where nobody can read them, and at a line that is too long for one; Denied if that is not ours
+/// events are recorded, where they cannot be read, and at a line that is too long for one; Denied if that is not ours
 /// to read.
 Result<void> read_events(const EventPlace& place, const std::function<void(std::string_view line)>& use,
                          Pipes pipes = Pipes::kRefused);

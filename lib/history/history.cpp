@@ -234,7 +234,7 @@ void History::settle_leases(WallTime now) {
   }
 }
 
-/// One who holds a lock alone has ended when the next one has it, though nobody was left to say so.
+/// An exclusive hold has ended when the next one begins, even without an event of its end.
 void History::settle_unseen_ends() {
   std::map<std::string, Episode*> open;
   for (Episode& episode : episodes_) {

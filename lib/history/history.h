@@ -14,14 +14,14 @@
 
 namespace dlock {
 
-/// One attempt to take one lock, from the request to its end, as far as events tell.
+/// One attempt to take one lock, from the request to its end, as far as events show.
 struct Episode {
   enum class End {
     kWaiting,      ///< the wait is the last thing that is known
     kHeld,         ///< the grant is the last thing that is known
     kUnseen,       ///< it has ended unrecorded, before `ended`, when the lock was granted to another owner
     kReleased,     ///< by its holder
-    kExpired,      ///< a lease that nobody renewed
+    kExpired,      ///< a lease that was not renewed
     kLost,         ///< at `lost_at`: `why`; the command went on until `ended`
     kBusy,         ///< given up, because `holder` had it
     kWithdrawn,    ///< given up, because of `signal`
@@ -54,7 +54,7 @@ struct Episode {
   WallTime begin() const { return granted.value_or(asked); }
 };
 
-/// What happened to one lock: how often, and for how long. The percentiles are nearest ranks, of grants and of holds
+/// Sums of one lock: how often, and for how long. The percentiles are nearest ranks, of grants and of holds
 /// that have ended.
 struct Totals {
   std::size_t grants = 0;

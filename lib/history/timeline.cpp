@@ -177,7 +177,7 @@ class Drawing {
     for (const Mark& mark : lane.marks) draw_mark(lane, mark);
   }
 
-  /// Where the next thing of this lane begins behind `at`.
+  /// Where the next thing of this lane begins after `at`.
   double free_until(const Lane& lane, double at) const {
     double until = right_;
     for (const Span& span : lane.spans) {
@@ -214,7 +214,7 @@ class Drawing {
 
   static const char* colour_beside(Span::Kind kind) { return kind == Span::Kind::kLost ? kRed : kGrey; }
 
-  /// The word stands behind its line, or in front of it where the picture ends; on white, so that it can be read on a
+  /// The word stands after its line, or in front of it where the picture ends; on white, so that it can be read on a
   /// bar as well.
   void draw_mark(const Lane& lane, const Mark& mark) {
     if (!axis_.shows(mark.at, mark.at)) return;
@@ -259,7 +259,7 @@ class Drawing {
            "<g font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"11\">\n";
   }
 
-  /// What lies behind the lanes: highlights, the lines of the axis and its words.
+  /// The background of the lanes: highlights, the lines of the axis and its words.
   std::string backdrop() const {
     std::string out;
     for (const Highlight& one : timeline_.highlights) {

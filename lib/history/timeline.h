@@ -20,9 +20,9 @@ struct Span {
   Kind kind = Kind::kHold;
   WallTime from{};
   WallTime to{};
-  bool open = false;        ///< nobody knows when it ended: drawn to `to` with a dashed end
+  bool open = false;        ///< its end is unknown: drawn to `to` with a dashed end
   std::string label = {};   ///< a few words, where there is room for them: "waits 3 s"
-  std::string detail = {};  ///< shown when somebody points at it
+  std::string detail = {};  ///< shown under the pointer
 };
 
 /// Something that happens at one moment, in one lane: a line across it with its word.
@@ -57,7 +57,7 @@ struct Timeline {
   std::string subtitle = {};
   std::vector<LaneGroup> groups = {};
   std::vector<Highlight> highlights = {};
-  /// What is drawn; what reaches beyond is cut. nullopt: from the first to the last thing there is.
+  /// The span that is drawn; longer parts are cut. nullopt: from the first to the last thing there is.
   std::optional<WallTime> from = {};
   std::optional<WallTime> to = {};
   bool from_zero = false;              ///< the axis counts from its beginning ("1.5 s") instead of telling the time

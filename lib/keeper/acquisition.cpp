@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kReconnectPause = 40ms;  ///< or up to twice as long
 constexpr Duration kOutagePause = 125ms;    ///< when it may last long: as seldom as a lock is asked for by polling
-constexpr Duration kWhoPause = 1s;          ///< before who has it is asked again, where nobody has said it
-constexpr Duration kSilence = 5s;           ///< of those who should say it, that is told as an outage
+constexpr Duration kWhoPause = 1s;          ///< before the holder is asked for again, where it is not known
+constexpr Duration kSilence = 5s;           ///< of the store about the holder, before it is reported as an outage
 
 }  // namespace
 
@@ -58,7 +58,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
   return std::nullopt;
 }
 
-/// Nobody could be asked who has it: "who" is answered when there is somebody again.
+/// The store could not be asked for the holder: "who" is answered once it can be again.
 void Acquisition::pause_in_outage(Control& control) {
   const TimePoint now = runtime_.clock.now();
   const Duration least = patience_.is_long_outage(now) ? kOutagePause : kReconnectPause;
@@ -77,7 +77,7 @@ bool Acquisition::wait_on(const Source& source, std::optional<TimePoint> until, 
     const bool asked = answer_who(control);
     if (is_ready) return true;
     if (gives_way(control)) return false;
-    if (asked) continue;  // what has come meanwhile would not end the sleep
+    if (asked) continue;  // an event that came during it would not end the sleep
     if (until && runtime_.clock.now() >= *until) return false;
     source.sleep(earlier(earlier(until, ask_at_), succession_.look_at()));
   }
@@ -92,14 +92,14 @@ void Acquisition::pause(std::optional<TimePoint> until, Control& control) {
   wait_on({[] { return false; }, sleep}, until, control);
 }
 
-/// False: nobody wanted to know, and the store was not asked. Nor is it at the end of the wait, which tells as well.
+/// False: no "who" came, and the store was not asked. Nor is it at the end of the wait, which reports the holder, too.
 bool Acquisition::answer_who(Control& control) {
   const TimePoint now = runtime_.clock.now();
   if (patience_.is_over(now)) return false;
   const bool again = ask_at_ && now >= *ask_at_;
   if (!control.take_who() && !again) return false;
   auto state = acquirer_.describe(control);
-  // Somebody is there all the same, and only silence means that nobody is.
+  // The server answers all the same; only silence means an outage.
   if (!state && state.error().code == ErrorCode::kUnavailable) {
     nobody_says_who(state.error(), now, control);
     return true;
@@ -111,7 +111,7 @@ bool Acquisition::answer_who(Control& control) {
   return true;
 }
 
-/// Looks at the lock once a second, if that may end the wait or somebody has to be asked.
+/// Looks at the lock once a second, if that may end the wait or a holder has to be asked to end.
 bool Acquisition::gives_way(Control& control) {
   const TimePoint now = runtime_.clock.now();
   if (gives_way_ || !succession_.look_at() || now < *succession_.look_at()) return gives_way_.has_value();

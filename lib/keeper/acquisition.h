@@ -16,8 +16,8 @@
 
 namespace dlock {
 
-/// What an Acquisition needs of a lock of some store: one attempt, and what to wait on. The calls block within the
-/// times that they are given and end early when `control` wants them to.
+/// Part of a store's lock that an Acquisition needs: one attempt, and the descriptors to wait on. The calls block
+/// within the times that they are given and end early when `control` wants them to.
 class Acquirer {
  public:
   /// The store has answered: not now.
@@ -35,14 +35,14 @@ class Acquirer {
 
   /// After Busy: waits until another attempt is worth it, at the longest until `until` (nullopt: no limit), by
   /// Acquisition::wait_on(). Where tries are counted (!Patience::queues()) it is a pause out of every queue. False:
-  /// `until` has come, and another attempt would tell nothing new.
+  /// `until` has come, and another attempt would say nothing new.
   virtual bool wait(std::optional<TimePoint> until, Control& control) = 0;
 
-  /// Who holds it and who waits, ourselves perhaps among them. Called while we wait, and once a wait has ended.
+  /// Holders and waiters, ourselves perhaps among them. Called while we wait, and once a wait has ended.
   virtual Result<LockState> describe(Control& control) = 0;
 
   /// Leaves the queue, and releases what an attempt has taken or may have taken, unless that ends by itself. Called
-  /// also after a grant, if control has wanted an end meanwhile.
+  /// also after a grant, if control wanted an end before it came.
   virtual void give_up() = 0;
 
  protected:
@@ -57,8 +57,8 @@ class Acquirer {
 ///       |  +---------------------------------+                  or that what is there is no lock
 ///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
 ///
-/// Whenever control wants an end: give_up(), and no answer. An outage that lasts is told (Unreached), and its end
-/// (Reached); so is one in which nobody says who has the lock, though the wait goes on.
+/// Whenever control wants an end: give_up(), and no answer. An outage that lasts is reported (Unreached), and its end
+/// (Reached); so is one in which the holder is unknown, though the wait goes on.
 class Acquisition {
  public:
   /// `spec`, the runtime and `acquirer` outlive it.
@@ -74,15 +74,15 @@ class Acquisition {
 
   // For the Acquirer.
 
-  /// What a wait listens to besides control.
+  /// Source of events for a wait, besides control.
   struct Source {
     std::function<bool()> is_ready;                       ///< reads what has come; true ends the wait
     std::function<void(std::optional<TimePoint>)> sleep;  ///< waits until something may have come, also for control
   };
-  /// Waits until `source` is ready, `until` has come, or control wants an end; answers "who" meanwhile. True: `source`
+  /// Waits until `source` is ready, `until` has come, or control wants an end; answers "who" until then. True: `source`
   /// was ready.
   bool wait_on(const Source& source, std::optional<TimePoint> until, Control& control);
-  /// Waits until `until` or until control wants an end; answers "who" meanwhile.
+  /// Waits until `until` or until control wants an end; answers "who" until then.
   void pause(std::optional<TimePoint> until, Control& control);
 
   /// Reports a step on stderr with -v; the same step twice in a row only once.
@@ -115,11 +115,11 @@ class Acquisition {
   Patience patience_;
   Succession succession_;
   Control* ask_ = nullptr;            ///< of run()
-  std::optional<Refused> gives_way_;  ///< what ends the wait, whatever the store says
+  std::optional<Refused> gives_way_;  ///< ends the wait, whatever the store says
   std::optional<Error> reason_;       ///< of the outage: the error of the last attempt that its end did not cut short
   bool traced_outage_ = false;
   bool told_outage_ = false;
-  bool is_lock_ = false;                   ///< what is foreign was looked at
+  bool is_lock_ = false;                   ///< the foreign data was looked at
   std::optional<TimePoint> silent_since_;  ///< when the first of the latest unanswered "who" questions was asked
   std::optional<TimePoint> ask_at_;        ///< when to ask the next one
   std::string traced_;                     ///< the last step that was reported

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What a keeper hears from its supervisor while it is busy with a server. Every wait of a keeper polls it too, so that
+/// Messages of the supervisor to a keeper that is busy with a server. Every wait of a keeper polls it too, so that
 /// a withdraw, a release or the supervisor's death ends the wait at once. Single-threaded.
 class Control {
  public:
@@ -36,7 +36,7 @@ class Control {
   virtual void tell(const SessionEvent& event) = 0;
 };
 
-/// For a lock that is kept without a supervisor: nobody asks, and nobody listens.
+/// For a lock that is kept without a supervisor: no questions come, and messages go nowhere.
 class NoControl final : public Control {
  public:
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}

@@ -37,7 +37,7 @@ std::optional<AcquireRequest> first_request(SupervisorLink& link, Clock& clock) 
   }
 }
 
-/// Lets others go first: people wait for the supervisor, the next holder waits for the server, and nobody waits for us
+/// Lets others go first: people wait for the supervisor, the next holder for the server, and none for us
 /// and our connections to be torn down, which on a busy machine came before both (0.2 ms of a hand-over). A supervisor
 /// that has not read the last word has a `ttl` for that.
 void linger(SupervisorLink& link, Clock& clock, Duration ttl) {
@@ -119,7 +119,7 @@ int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Pr
 int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
-  const SignalsBlocked blocked;  // what is sent to all processes of a service is for dlock and the command
+  const SignalsBlocked blocked;  // a signal to all processes of a service is for dlock and the command
   stop_blocking_stderr();
   SystemClock clock;
   const Log log(Log::Style{.quiet = true});

@@ -26,23 +26,23 @@ using AskHolders =
 ///
 /// When the supervisor is gone (end of file) without a release: what is left of its command (the process of "started",
 /// what bears its marks, and what descends from these) is sent TERM, KILL after spec.kill_after, at once when the lease
-/// is about to end; the lease is renewed meanwhile, and given back when nothing of it is left. What may not be ended
+/// is about to end; until nothing of it is left the lease is renewed, then released. What may not be ended
 /// (another user's) is outlived: that is said, and the lease is renewed until it has gone. After "detach": with pid=,
 /// renews until that process has ended and gives back; without, leave()s.
 ///
 /// When the supervisor is there but does not act (it is stopped, or hangs): at the time at which it should have killed,
 /// and half a kill margin later, the keeper kills what is left of the command itself, be it that no renewal came, that
-/// the store said "lost", or that somebody asked for the lock; unless spec.ends_command is false.
+/// the store said "lost", or that the lock was revoked; unless spec.ends_command is false.
 ///
-/// A grant of which less than least_to_tell() is left is renewed before it is told. Until the supervisor has taken the
-/// grant up ("started", "detach"), it is asked whether it is there; when it has said nothing for a ttl (it is stopped,
-/// or hangs), the lock is given back for those who wait, and lost.
+/// A grant of which less than least_to_tell() is left is renewed before it is reported. Until the supervisor has taken
+/// the grant up ("started", "detach"), it is asked whether it is there; when it has said nothing for a ttl (it is
+/// stopped, or hangs), the lock is given back for those who wait, and lost.
 ///
 /// In the end it lets others go first: see kLastWordToEnd. For a supervisor that does not read, its last word waits for
 /// a ttl.
 ///
 /// A server or its library must not be able to make it a burden: its address space is limited to `memory` bytes, and
-/// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.
+/// an exception, wherever it is thrown, is reported to the supervisor (SessionGone) and ends the process.
 ///
 /// Returns the exit status of the process: 0, or 70 after an exception and when what it read made no sense.
 int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory);

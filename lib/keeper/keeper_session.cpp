@@ -33,7 +33,7 @@ constexpr Duration kWaitGrace = 1s;      ///< a keeper ends the wait itself; thi
 
 constexpr std::string_view kSecret[] = {"DLOCK_PASSWORD=", "DLOCK_BACKEND=", "DLOCK_FALLBACK="};
 
-/// Our environment without what may hold a password: it is told the URL.
+/// Our environment without variables that may hold a password: the URL reaches the keeper by message.
 std::vector<char*> keeper_environment() {
   std::vector<char*> kept;
   for (char** entry = environ; *entry; ++entry) {
@@ -82,7 +82,7 @@ KeeperSession::~KeeperSession() {
 /// Does not wait for ever: not even KILL ends a process that a broken disk keeps in the kernel.
 void KeeperSession::end_program() {
   siginfo_t child{};
-  // As long as it has not been reaped the pid is nobody else's.
+  // Until it is reaped its pid is not used again.
   if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
   wait_for_end(kGiveUpGrace);
   kill(pid_, SIGKILL);
@@ -129,7 +129,7 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
   const pid_t pid = vfork();
   if (pid == 0) {
     // stdin, stdout and whatever else dlock got are the command's alone; stderr is for what a library may have to say.
-    // What stands in for one that was closed is close-on-exec for the command; a keeper would have its server there.
+    // The stand-in for a closed stream is close-on-exec for the command; a keeper would have its server there.
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     fcntl(STDERR_FILENO, F_SETFD, 0);
     const bool ready = setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
@@ -179,7 +179,7 @@ void KeeperSession::start(const Message& wanted) {
   else send(wanted);
 }
 
-/// Whoever stopped it did not mean that the lock stays behind. While it has not been reaped the pid is nobody else's.
+/// Stopping a keeper was not meant to leave its lock held. Until it is reaped its pid is not used again.
 void KeeperSession::continue_program() {
   siginfo_t child{};
   if (pid_ != 0 && waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) == 0) {
@@ -332,7 +332,7 @@ SessionEvent KeeperSession::answer_for_silent_keeper() {
   if (awaiting_ == Awaiting::kWithdrawn) return give_up(Withdrawn{});
   const Error silent{ErrorCode::kInternal, what_it_does(), "nothing was run"};
   if (awaiting_ == Awaiting::kReleased) return give_up(ReleaseUnconfirmed{{silent.code, silent.message}});
-  continue_program();  // closing its socket tells it to leave nothing behind
+  continue_program();  // the end of its socket makes it release everything
   return give_up(Refused{silent, std::nullopt});
 }
 

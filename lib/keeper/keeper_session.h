@@ -19,7 +19,7 @@ inline constexpr int kKeeperDescriptor = 3;
 inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 
 /// A lock that a program of its own keeps. The supervisor's end: starts the program ("PROGRAM --keeper", in a session
-/// of its own, with its socket as descriptor 3), tells it what is wanted, and believes nothing but its messages.
+/// of its own, with its socket as descriptor 3), sends it the request, and believes nothing but its messages.
 /// Nothing the keeper does or fails to do can block this side: the socket is non-blocking, and every answer that the
 /// contract of LockSession promises by a deadline is given by this end when the keeper is silent; so is a Refused
 /// (Internal) when a wait has had its answer_due() and a moment more. A keeper's silence or end never is Unavailable.

@@ -41,7 +41,7 @@ void Keeping::run() {
   hold();
 }
 
-/// Nobody may rely on a lease that the store ends earlier.
+/// A lease that the store ends earlier must not be relied on.
 void Keeping::refuse_short_lease() {
   (void)lock_.release(clock_.now() + kLeastReleaseBudget);  // not confirmed: it ends by itself
   link_.tell(Refused{{ErrorCode::kUnsupported,
@@ -63,7 +63,7 @@ void Keeping::trace_grant(const Granted& granted) const {
         (granted.deadline ? ", lease for " + human_duration(*granted.deadline - clock_.now()) : ""));
 }
 
-/// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
+/// The answer was long in coming, so that little is left of the lease: false if it was lost by then.
 bool Keeping::freshen(Granted& granted) {
   const TimePoint now = clock_.now();
   if (!holds_ || !granted.deadline || *granted.deadline - now >= least_to_tell(lease_)) return true;
@@ -150,12 +150,12 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     schedule_.hasten(began);
     return true;
   }
-  // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
+  // A keeper that slept past the deadline must not bring a hold back to life that others had to believe ended.
   if (const auto why = schedule_.over(clock_.now())) return lose(*why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
     schedule_.renewed(began, clock_.now(), renewed->deadline);
     trouble_.clear();
-    // Not even put together for nobody: an idle holder's renewals are what it costs.
+    // Put together only for a reader: an idle holder costs its renewals.
     if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     tell(Renewed{renewed->deadline});
     if (const std::string& by = renewed->revoked; !by.empty()) revoke(revoked_by(by), is_replacement(by));

@@ -96,7 +96,7 @@ class Keeping {
   bool said_untouchable_ = false;
   bool streams_closed_ = false;
   UniqueFd guard_;                     ///< of a command that runs under the lock, and must not outlive it
-  std::optional<TimePoint> asked_at_;  ///< when the supervisor was told of a revocation
+  std::optional<TimePoint> asked_at_;  ///< when the revocation was reported to the supervisor
 };
 
 }  // namespace dlock

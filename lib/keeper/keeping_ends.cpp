@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 /// Less than the supervisor waits for the answer to a detach.
 constexpr Duration kLeaveBudget = 4s;
-/// For giving back when nobody waits for the answer. A lease is asked about until it has ended.
+/// For a release whose answer is not waited for. A lease is asked about until it has ended.
 constexpr Duration kLoneReleaseBudget = 10s;
 constexpr Duration kLateReleaseBudget = 1s;
 
@@ -26,10 +26,10 @@ SessionEvent end_of(const Result<void>& release) {
 
 }  // namespace
 
-/// Nobody will start a command under this lock before it is continued, if ever.
+/// A command is not started under this lock before the supervisor is continued, if ever.
 void Keeping::take_back() {
   lose("dlock did not take it up for " + human_duration(spec_.ttl) + " (was it stopped?), so that it was given back");
-  (void)lock_.release(clock_.now() + kLoneReleaseBudget);  // not confirmed: nobody renews it any more
+  (void)lock_.release(clock_.now() + kLoneReleaseBudget);  // not confirmed: it is not renewed any more
 }
 
 /// It is stopped, or hangs, or is slow.
@@ -69,7 +69,7 @@ void Keeping::withdraw(TimePoint until) {
   link_.tell(Withdrawn{});
 }
 
-/// Who waits for the answer has it in time; a lock that may still be held is given back as soon as the store lets us,
+/// The answer comes in time; a lock that may still be held is given back as soon as the store lets us,
 /// and one that was entered as soon as those inside have left.
 void Keeping::give_back(TimePoint until) {
   const bool entered = is_entered();
@@ -108,7 +108,7 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   entries_.close();  // a run inside finds a lease from now on
   const auto left = lock_.leave({detach.ttl, ran_}, clock_.now() + kLeaveBudget);
   answer_end(left);
-  processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
+  processes_.close_streams();  // no reader waits for the rest of the lock's work
   if (left) return stay_for_the_handle(clock_.now() + detach.ttl);
   const bool unknown = !left && left.error().code == ErrorCode::kUnavailable;
   if (unknown && spec_.at_least == Duration(0)) give_back_alone();
@@ -174,11 +174,11 @@ void Keeping::give_back_late() {
   else give_back_alone(false);
 }
 
-/// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.
+/// Returns when nothing of the command is left. Until then the lease is renewed if it is `ours`.
 void Keeping::end_command(Duration kill_after, bool ours) {
   Orphans orphans(processes_, guard_, clock_.now(), kill_after);
   while (true) {
-    link_.receive();  // what it says now changes nothing, and must not wake us again
+    link_.receive();  // its message changes nothing now, and must not wake us again
     entries_.answer_leaving(Released{});
     const TimePoint now = clock_.now();
     const auto deadline = schedule_.deadline();
@@ -203,7 +203,7 @@ void Keeping::close_streams() {
   if (!std::exchange(streams_closed_, true)) processes_.close_streams();
 }
 
-/// While people can still be told: it is why the lock is not free.
+/// While stderr still has readers: the reason why the lock is not free.
 void Keeping::say_untouchable(const Orphans& orphans) {
   if (!orphans.untouchable() || std::exchange(said_untouchable_, true)) return;
   log_.warn(spec_.name.text() + ": may not end process " + std::to_string(*orphans.untouchable()) +
@@ -222,7 +222,7 @@ void Keeping::give_back_alone(bool orderly) {
     entries_.answer_leaving(end_of(released));
     if (released || released.error().code != ErrorCode::kUnavailable) return;
   }
-  // Nobody is there to be told.
+  // There is no supervisor left to hear it.
   if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave({}, last);
   else (void)lock_.release(last);
 }

@@ -18,7 +18,7 @@ namespace dlock {
 /// The answers to a renewal. Unknown neither extends nor ends anything: the lease simply runs down.
 struct RenewalRenewed {
   TimePoint deadline;
-  std::string revoked = {};  ///< who has asked for the lock back, and why, as it stands beside the lock; empty: nobody
+  std::string revoked = {};  ///< author and reason of a revocation, as it stands beside the lock; empty: none
 };
 struct RenewalHeld {};  ///< the lock is ours, and there is no lease to extend
 struct RenewalLost {
@@ -27,12 +27,12 @@ struct RenewalLost {
 struct RenewalUnknown {
   std::string why;
 };
-/// The lock is ours, but somebody asks for it back: end the command, then release.
+/// The lock is ours, but was revoked: end the command, then release.
 struct RevocationRequested {
   std::string why;
   bool replaced = false;  ///< as in Lost
 };
-/// Of held() only: the connection that would have told of a loss has ended, so a renewal has to ask, now.
+/// Of held() only: the connection that would have announced a loss has ended, so a renewal has to ask, now.
 struct RenewalDue {
   std::string why;
 };
@@ -76,9 +76,10 @@ class LockDriver {
   /// there is no confirmation by `until`; then it may be called again.
   virtual Result<void> release(TimePoint until) = 0;
 
-  /// Leaves the hold as `spec` says, in one step where the store can. Unsupported if a lock of this kind cannot be held without a process. After a success, and after Unavailable,
-  /// which may have done all, a part or nothing of it, release() may be called, and nothing else. After any other error
-  /// it is not ours any more, or ends with this object.
+  /// Leaves the hold as `spec` says, in one step where the store can. Unsupported if a lock of this kind cannot be held
+  /// without a process. After a success, and after Unavailable, which may have done all, a part or nothing of it,
+  /// release() may be called, and nothing else. After any other error it is not ours any more, or ends with this
+  /// object.
   virtual Result<void> leave(const LeaveSpec& spec, TimePoint until) = 0;
 };
 

@@ -33,7 +33,7 @@ Result<Message> decode(std::string_view packet);
 Error broken_message(const std::string& what);
 
 /// Reads fields, each with `prefix` before its name, and remembers the first that was missing or wrong; from then on
-/// what it returns means nothing. `message` outlives it.
+/// its return value means nothing. `message` outlives it.
 class MessageReader {
  public:
   explicit MessageReader(const Message& message, std::string prefix = {})

@@ -7,7 +7,7 @@
 namespace dlock {
 namespace {
 
-/// What servers and other clients have written is cut to this many bytes: names and reasons, and sentences.
+/// Texts of servers and other clients are cut to this many bytes: names and reasons, and sentences.
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kLongestSentence = 4096;
 

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-// What supervisor and keeper say to each other, one message a packet (SOCK_SEQPACKET). Points in time are
+// Messages of supervisor and keeper to each other, one a packet (SOCK_SEQPACKET). Points in time are
 // nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 //
 //   supervisor: acquire ...  who  withdraw deadline=  release deadline=
@@ -26,11 +26,11 @@ namespace dlock {
 //               withdrawn  released  unconfirmed code= message=
 //               there       (is the supervisor? it has a grant and has not said "started")
 //               more        (the supervisor has read nothing for long: the latest renewal comes once it has)
-//               gone why= code=   (it cannot go on; nobody renews any more)
+//               gone why= code=   (it cannot go on; renewals have ended)
 
 inline constexpr Log::Style kSilent{.quiet = true};
 
-/// acquire: the whole of the spec and the URL, password included (a socket pair is nobody else's to read).
+/// acquire: the whole of the spec and the URL, password included (a socket pair has no other reader).
 /// `style`: how, and how much, the keeper says on stderr.
 Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::Style& style = kSilent);
 struct AcquireRequest {
@@ -40,7 +40,7 @@ struct AcquireRequest {
 };
 Result<AcquireRequest> parse_acquire(const Message& message);
 
-/// What the keeper says, as the events that the supervisor knows, and back. Invalid for an unknown verb, a missing or
+/// Messages of the keeper as events of a session, and back. Invalid for an unknown verb, a missing or
 /// malformed field.
 Message event_message(const SessionEvent& event);
 Result<SessionEvent> parse_event(const Message& message);

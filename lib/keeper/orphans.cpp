@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whoever forks on is looked for often, what only has to end rarely: the guard's end wakes us.
+/// A process that forks on is looked for often, one that only has to end rarely: the guard's end wakes us.
 constexpr Duration kFirstPause = 2ms;
 constexpr Duration kLongestPause = 50ms;
 

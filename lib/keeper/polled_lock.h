@@ -15,7 +15,7 @@
 
 namespace dlock {
 
-/// A store that tells nobody when a lock becomes free: what PolledLock needs of it. The calls block within limits of
+/// A store that does not announce a release: the part of it that PolledLock needs. The calls block within limits of
 /// their own (one round to the servers) and end early when control wants it.
 class PollableLock {
  public:
@@ -24,7 +24,7 @@ class PollableLock {
     FencingToken token;
     TimePoint sent;
   };
-  /// Somebody else's; nothing of ours is left.
+  /// Another's; nothing of ours is left.
   struct Others {
     LockState state;
     std::optional<Duration> remaining;  ///< until it ends by itself, as far as is known
@@ -41,8 +41,8 @@ class PollableLock {
   virtual Result<void> leave(const LeaveSpec& spec, TimePoint until) = 0;
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
 
-  /// Between two calls: what may tell that a server has ended its connection, and with it perhaps forgotten the lock;
-  /// and once why, of each connection that was in use.
+  /// Between two calls: descriptors that show that a server has ended its connection, and with it perhaps forgotten the
+  /// lock; and once why, of each connection that was in use.
   virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
   virtual std::optional<std::string> ended() { return std::nullopt; }
 };

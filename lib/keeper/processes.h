@@ -19,7 +19,7 @@ class Processes {
   /// watched.
   virtual Result<UniqueFd> watch(pid_t pid) = 0;
 
-  /// What descends from the process that `pidfd` is of: descendants_of() (lib/run/descendants.h). Nullopt where /proc
+  /// Descendants of the process of `pidfd`: descendants_of() (lib/run/descendants.h). Nullopt where /proc
   /// does not show it.
   virtual std::optional<std::vector<ProcessId>> below(const UniqueFd& pidfd) = 0;
 
@@ -29,7 +29,7 @@ class Processes {
   /// Signals the process that `pidfd` is of, also where /proc does not show it.
   virtual void signal_by(const UniqueFd& pidfd, int number) = 0;
 
-  /// Lets go of what was inherited of the supervisor's streams, so that nobody waits for their end.
+  /// Closes the inherited streams of the supervisor, so that their readers see an end.
   virtual void close_streams() = 0;
 };
 

@@ -149,7 +149,7 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   }
 }
 
-/// So that who reads the other end is told, and not only left alone.
+/// So that the reader of the other end learns the reason, and does not only see an end.
 void SupervisorLink::refuse(const Error& error) {
   tell(Refused{error, std::nullopt});
   nonsense_ = true;

@@ -16,7 +16,8 @@ namespace dlock {
 /// The keeper's end of the socket to its supervisor, never blocking. What has come is kept until it is asked for; what
 /// makes no sense is left out and remembered. What a supervisor that does not read may not miss (Control::tell()) is
 /// kept, and sent by receive() as soon as there is room, before anything else is said; of the renewals the latest one,
-/// as soon as the socket is a quarter full: what was confirmed last is told first, however long nobody has read.
+/// as soon as the socket is a quarter full: the last confirmation is reported first, however long the socket went
+/// unread.
 class SupervisorLink final : public Control {
  public:
   explicit SupervisorLink(UniqueFd socket) : socket_(std::move(socket)) {}

@@ -11,7 +11,7 @@
 
 namespace dlock {
 
-/// What a store knows of its locks before it has looked at each of them.
+/// Knowledge of a store about its locks before each of them was read.
 struct KnownLocks {
   std::vector<LockName> names;                  ///< that may be live, in any order
   std::vector<UnreadableLock> unreadable = {};  ///< those whose names may not be read either

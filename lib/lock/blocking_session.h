@@ -18,7 +18,7 @@ namespace dlock {
 std::variant<Granted, Refused> acquire_and_wait(LockSession& session, Clock& clock);
 
 /// release(), then waits at most `within` for its confirmation. Lost if it was no longer ours, Unavailable (or the
-/// session's own reason) if nobody confirmed it.
+/// session's own reason) if it was not confirmed.
 Result<void> release_and_wait(LockSession& session, Clock& clock, Duration within);
 
 /// The next event, waited for until `until` at the latest (nullopt: for ever); nullopt if none came.

@@ -11,14 +11,14 @@
 namespace dlock {
 
 /// A number per key that only grows from one exclusive acquisition to the next (Burrows, "The Chubby lock service",
-/// OSDI 2006, section 2.4: the sequencer). 0 is none: nobody holds, or the store has no such numbers.
+/// OSDI 2006, section 2.4: the sequencer). 0 is none: the lock is free, or the store has no such numbers.
 class FencingToken {
  public:
   FencingToken() = default;
   explicit FencingToken(std::uint64_t value) : value_(value) {}
   /// Invalid unless `text` is a decimal number from 1 to 2^63 - 1, without sign or blanks.
   static Result<FencingToken> parse(std::string_view text);
-  /// What text() wrote: "0" is none.
+  /// Reads the result of text(): "0" is none.
   static Result<FencingToken> parse_any(std::string_view text);
 
   bool is_none() const { return value_ == 0; }

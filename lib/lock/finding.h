@@ -12,7 +12,7 @@ namespace dlock {
 struct Finding {
   enum class Verdict { kOk, kWarn, kFail };
   Verdict verdict = Verdict::kOk;
-  std::string what;                               ///< what was looked at, and the value found
+  std::string what;                               ///< the thing that was looked at, and the value found
   std::string remedy;                             ///< the command or setting that mends it; empty when ok
   ErrorCode failure = ErrorCode::kMisconfigured;  ///< of a kFail: decides the exit status
 
@@ -22,7 +22,7 @@ struct Finding {
   static Finding fail(const Error& error);
 };
 
-/// What a server's clock, which is `offset_ms` ahead of ours, means for its locks: a warning when it is more than a
+/// The meaning for its locks of a server's clock that is `offset_ms` ahead of ours: a warning when it is more than a
 /// second off, either way. Leases count by rates, but people read the times.
 Finding clock_finding(const std::string& server, std::int64_t offset_ms);
 

@@ -13,7 +13,7 @@ std::string escape(std::string_view text) {
   return percent_escaped(text, [](unsigned char c) { return c != '%' && c != '|' && c > ' '; });
 }
 
-/// What an escape of ours has not made is left as it is.
+/// Text that is not one of our escapes stays as it is.
 std::string unescape(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
 
 std::string entry_text(const HeldEntry& entry) {

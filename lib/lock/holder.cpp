@@ -111,8 +111,7 @@ bool runs_nothing(const Participant& participant) { return participant.lease || 
 
 std::string participant_text(const Participant& participant) {
   if (participant.standing == Standing::kForeignData) return "nobody";
-  const std::string process =
-      participant.ran.empty() ? process_text(participant) : printable(participant.ran);
+  const std::string process = participant.ran.empty() ? process_text(participant) : printable(participant.ran);
   std::string inside = printable(participant.command);
   if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
   const std::string host = printable(participant.host);

@@ -22,22 +22,22 @@ const char* mode_name(Mode mode);
 /// "x", "s" or "p": as stores keep it.
 const char* mode_letter(Mode mode);
 
-/// What a waiter does to others of the same lock (`run --replace`, `run --newest`).
+/// Effect of a waiter on others of the same lock (`run --replace`, `run --newest`).
 enum class Supersedes {
   kNothing,
   kReplace,  ///< the holders are asked to end; earlier waiters of this kind give way
   kNewest,   ///< earlier waiters of this kind give way
 };
 
-/// What is known of a holder besides who it is, as far as anything depends on it.
+/// State of a holder, as far as any decision depends on it.
 enum class Standing {
   kRegular,          ///< holds, or waits, as the store says
   kEndless,          ///< its lease has no end, although no process is known to keep it
   kMinority,         ///< fewer servers than a majority have it
-  kLeaseOver,        ///< its lease is over; nobody has taken the lock since
+  kLeaseOver,        ///< its lease is over; the lock was not taken since
   kDelayAfterLease,  ///< the same, and the lock-delay keeps others out
-  kDelayAfterForce,  ///< nobody: the lock-delay after a force-release
-  kForeignData,      ///< nobody: what stands there is no lock of a known kind, `note` says what it is
+  kDelayAfterForce,  ///< no holder: the lock-delay after a force-release
+  kForeignData,      ///< no holder: the data there is not a lock of a known kind, `note` describes it
   kUnheard,  ///< waits, as another client's: whether it lives is not known before `until`, when it is passed over
 };
 inline constexpr Standing kLastStanding = Standing::kUnheard;
@@ -57,10 +57,10 @@ struct Participant {
   int count = 1;                  ///< how often it has been entered (re-entry)
   std::optional<WallTime> since;  ///< holding, or waiting, since
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
-  Duration at_least{0};           ///< what ran may be over: it is kept this long from `since` on (--at-least)
+  Duration at_least{0};           ///< kept this long from `since` on, though its command may have ended (--at-least)
   bool lease = false;             ///< a lease of `dlock acquire`; `pid` is the living process of --watch-pid, or 0
   Standing standing = Standing::kRegular;
-  std::string note;          ///< what else is known: "stopped", "flock(2) by another program"; only shown
+  std::string note;          ///< further facts: "stopped", "flock(2) by another program"; only shown
   std::string slot = {};     ///< of a holder of a permit (slots.h); empty: it has none
   std::string command = {};  ///< the name of what runs, or would run, under the lock; empty: nothing does
   std::string stored = {};   ///< the owner as the store has it, where that is no text for people; empty: `owner`
@@ -103,7 +103,7 @@ void put_participant(JsonWriter& json, const Participant& participant);
 /// How many waiters of a lock a store lists; the others it counts.
 inline constexpr std::size_t kMostListed = 1000;
 
-/// The state of one lock as the store has told it. It may have changed since.
+/// The state of one lock as the store reported it. It may have changed since.
 struct LockState {
   LockName name;
   std::string store;  ///< redacted URL
@@ -112,7 +112,7 @@ struct LockState {
   std::vector<Participant> holders;
   std::vector<Participant> waiters;  ///< first come first
   std::size_t more_holders = 0;      ///< how many are not listed, because the list would be too long
-  std::size_t more_waiters = 0;      ///< the same for waiters, which come behind the listed ones
+  std::size_t more_waiters = 0;      ///< the same for waiters; they queue after the listed ones
   std::size_t place = 0;             ///< ours among all waiters, from 1; 0: not known, or we are listed
   /// False: the store keeps no queue, and whoever waits asks it again and again.
   bool waiters_known = true;
@@ -126,7 +126,7 @@ struct LockState {
   std::string directory_of = {};
 };
 
-/// What is there instead of a lock, in words ("a list"); empty: it is a lock, or free.
+/// The kind of data in the place of a lock, in words ("a list"); empty: it is a lock, or free.
 std::string foreign_data(const LockState& state);
 
 /// Those at the front of the queue whose store does not know whether they live.

@@ -40,13 +40,13 @@ Duration renewal_retry(Duration ttl);
 /// A command is never started with less than this left: a tenth of the ttl.
 Duration least_to_start(Duration ttl);
 
-/// With less than this left of it, a grant is renewed before it is told: two thirds of the ttl.
+/// With less than this left, a lease is renewed before its grant is reported: two thirds of the ttl.
 Duration least_to_tell(Duration ttl);
 
-/// --kill-after when nobody chose it: min(5 s, ttl / 6).
+/// The default of --kill-after: min(5 s, ttl / 6).
 Duration default_kill_after(Duration ttl);
 
-/// What was chosen for --kill-after, or the default where a lease of `ttl` leaves no room for that and to renew.
+/// The chosen --kill-after, or the default where a lease of `ttl` leaves no room for that and to renew.
 Duration fitting_kill_after(Duration chosen, Duration ttl);
 
 }  // namespace dlock

@@ -38,14 +38,14 @@ struct LiveLocks {
   std::vector<UnreadableLock> unreadable = {};
 };
 
-/// What force_release() did.
+/// Result of force_release().
 struct ForceReleased {
   std::vector<Participant> freed;  ///< empty: it was free already
 };
 
 /// One server of a store, "host:port" twice.
 struct ServerPlace {
-  std::string name;   ///< what the URL or another server calls it
+  std::string name;   ///< its name in the URL or on another server
   std::string place;  ///< where it is connected to
 };
 
@@ -56,7 +56,7 @@ class LockAdmin {
  public:
   virtual ~LockAdmin() = default;
 
-  /// The redacted URL: names the store in messages and in DLOCK_STORE, and tells two stores apart.
+  /// The redacted URL: names the store in messages and in DLOCK_STORE, and distinguishes two stores.
   virtual const std::string& store() const = 0;
 
   /// Holders and waiters of one lock; a free lock has none. Never changes anything.
@@ -73,7 +73,7 @@ class LockAdmin {
   /// effort; none by default.
   virtual LiveLocks inspect_neighbours() { return {}; }
 
-  /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
+  /// Frees the lock of exactly the holders in `shown`: Conflict if the holders are others by now.
   /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Those who held it are told (Lost;
   /// with forced_by(by), where the store has a place for it), and whoever waits is granted the lock. Tokens go on
   /// growing. What is shown as Standing::kForeignData is deleted; where nobody is shown as holder, unheard(shown) leave

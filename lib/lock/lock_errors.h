@@ -13,7 +13,7 @@ namespace dlock {
 
 // Errors and notes about one lock that are the same in every store.
 
-/// Lost: `token` is not that of somebody who holds the lock now.
+/// Lost: `token` is not that of a present holder.
 Error no_present_holder(FencingToken token, const LockName& name);
 
 /// Lost: the owner that a renewal or release names does not hold the lock in `store`.
@@ -38,13 +38,13 @@ Error would_wait_for_itself(const LockName& name);
 /// hold everything may be entered.
 std::optional<Error> why_not_entered(Mode mode, int permits, const LockSpec& inner);
 
-/// What a store that keeps a place for the lock-delay after a force-release says of its holder.
+/// Holder's description in a store that keeps a place for the lock-delay after a force-release.
 inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";
 
-/// What stands where a lock would be and is none.
+/// Data in the place of a lock.
 inline constexpr char kForeignData[] = "data, not a lock of a known kind";
 
-/// Misconfigured: `what` ("a list") is in the place of the lock. Nothing ends it, so that nobody waits for it.
+/// Misconfigured: `what` ("a list") is in the place of the lock. Nothing ends it, so waiting for it is pointless.
 Error holds_data(const LockName& name, const std::string& what);
 
 }  // namespace dlock

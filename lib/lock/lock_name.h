@@ -15,11 +15,11 @@ class LockName {
  public:
   /// Invalid (with the reason) if `text` breaks one of the rules.
   static Result<LockName> parse(std::string_view text);
-  /// One that nobody has, for LockAdmin::ping(): "dlock-ping-" and 16 random digits.
+  /// One that no lock has, for LockAdmin::ping(): "dlock-ping-" and 16 random digits.
   static LockName for_ping();
 
   const std::string& text() const { return text_; }
-  /// As it is typed in a shell, behind the options: "deploy/prod", "'a b'", "-- -x".
+  /// As it is typed in a shell, after the options: "deploy/prod", "'a b'", "-- -x".
   std::string typed() const;
   /// A name that begins with '/' means that very file, on the local backend; one of "./" and "../" does once it has
   /// been made such a name (canonical_path_key()).

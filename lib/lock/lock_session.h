@@ -28,7 +28,7 @@ struct HeldLock {
   FencingToken token;
   std::string store;         ///< redacted URL of the store that granted it
   bool reentered = false;    ///< joined the hold of an ancestor
-  std::string warning = {};  ///< what people should know about this grant; empty: nothing
+  std::string warning = {};  ///< a warning about this grant, for people; empty: none
   std::string parts = {};    ///< of a stock: "SEGMENT:QUANTITY ..."; empty: a lock
   std::string slot = {};     ///< of a permit (slots.h); empty: it has none
   bool bound = false;        ///< the store frees it when its keeper ends, whatever its deadline
@@ -57,8 +57,8 @@ struct Lost {
   bool final = true;
   bool replaced = false;  ///< a later `run --replace` asks for it
 };
-/// The lock was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
-/// behind. Final.
+/// The lock was not granted: Busy (the store said so; `state` names the holder), Unavailable, Denied, ... Nothing is
+/// left behind. Final.
 struct Refused {
   Error error;
   std::optional<LockState> state;
@@ -83,7 +83,7 @@ struct ReleaseUnconfirmed {
 };
 /// The session itself is gone (its keeper died or broke the protocol): no further event will come, nobody renews any
 /// more, and what was said last still counts. Final, or that of one of several locks: release() gives the others back.
-/// Never Unavailable: it tells nothing about the store.
+/// Never Unavailable: it says nothing about the store.
 struct SessionGone {
   std::string why;
   bool final = true;
@@ -93,7 +93,7 @@ struct SessionGone {
 using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Unreached, Reached, Withdrawn,
                                   Released, ReleaseUnconfirmed, SessionGone>;
 
-/// Whether `event` tells of a wait that goes on.
+/// Whether `event` reports a wait that goes on.
 inline bool is_of_wait(const SessionEvent& event) {
   return std::holds_alternative<Waiting>(event) || std::holds_alternative<Unreached>(event) ||
          std::holds_alternative<Reached>(event);
@@ -106,7 +106,7 @@ struct DetachSpec {
 };
 
 /// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and
-/// whoever keeps the lock: the kernel (backends/local), a keeper program (lib/keeper/keeper_session.h), a script
+/// the keeper of the lock: the kernel (backends/local), a keeper program (lib/keeper/keeper_session.h), a script
 /// (tests).
 ///
 /// The caller runs a poll loop:  acquire(); loop { next_event() until nullopt; wait for add_interest()/wake_at() }.
@@ -149,15 +149,15 @@ class LockSession {
     if (keeper_pid() > 0) pids.push_back(keeper_pid());
   }
 
-  /// Told once, after Granted, when the command has been started. `guard`: a pidfd of the process that has the command
-  /// and all its descendants below it, and ends when nothing is left there: a keeper ends these if the supervisor does
-  /// not. -1: what was started is not a keeper's to end.
+  /// Called once, after Granted, when the command has been started. `guard`: a pidfd of the process that has the
+  /// command and all its descendants below it, and ends when nothing is left there: a keeper ends these if the
+  /// supervisor does not. -1: what was started is not a keeper's to end.
   virtual void command_started(int /*guard*/) {}
 
-  /// Told at most once, before release(), when the command has ended under the lock: with this wait status.
+  /// Called at most once, before release(), when the command has ended under the lock: with this wait status.
   virtual void command_ended(int /*wait_status*/) {}
 
-  /// Told at most once, at the end of a run whose lock was lost, in whatever way that was found out: nothing of the
+  /// Called at most once, at the end of a run whose lock was lost, in whatever way that was found out: nothing of the
   /// command is left that a keeper should end.
   virtual void command_over() {}
 

@@ -40,7 +40,7 @@ struct StockClaim {
   bool lock_segment = false;  ///< the lock of its segment is held as well
 };
 
-/// What one session is asked to take. Valid by construction of its parts; the caller has checked ttl against
+/// The request of one session. Valid by construction of its parts; the caller has checked ttl against
 /// kill-after.
 struct LockSpec {
   LockName name;
@@ -51,20 +51,20 @@ struct LockSpec {
   bool fair = false;
   Duration ttl = std::chrono::seconds(30);
   Duration renew_interval = std::chrono::seconds(10);
-  Duration lock_delay{0};  ///< after an unclean end of this hold nobody gets the lock for this long
+  Duration lock_delay{0};  ///< after an unclean end of this hold the lock stays closed for this long
   Duration at_least{
       0};  ///< the hold lasts at least this long, whatever ends before: the rest is a lease; at most the ttl
   WaitPolicy wait;
-  Supersedes supersedes = Supersedes::kNothing;   ///< what the wait does to others; only in a queue
+  Supersedes supersedes = Supersedes::kNothing;   ///< effect of the wait on others; only in a queue
   bool behind_nobody = false;                     ///< busy if others wait already
   std::string reason;                             ///< shown to those who wait
   std::string command = {};                       ///< command_name() of what is to run; empty: nothing
   std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
   bool ends_command = true;                       ///< a loss ends the command: a keeper does it when dlock does not
-  bool take = true;                               ///< false: only wait until nobody holds it
+  bool take = true;                               ///< false: only wait until it is free
   std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
-  /// `acquire`: who keeps the hold once it has been taken, for showing: 0 nobody, else this process of --watch-pid.
+  /// `acquire`: keeper of the hold once it has been taken, for showing: 0 none, else this process of --watch-pid.
   std::optional<pid_t> left_to = {};
   /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.
   bool one_of_many = false;

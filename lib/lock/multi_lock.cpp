@@ -9,7 +9,7 @@ namespace dlock {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Duration kUnwindBudget = 1s;  ///< what is not given back by then the keepers go on giving back
+constexpr Duration kUnwindBudget = 1s;  ///< after it the keepers finish the releases by themselves
 
 /// `name`: of a lock that was held already while another one was waited for; nullopt: of one that was not.
 Refused lost_before_all(const std::optional<LockName>& name, const std::string& why) {
@@ -110,7 +110,7 @@ std::optional<SessionEvent> MultiLock::on_asked(const Part& part, const Lost& as
   return std::nullopt;
 }
 
-/// What is said of the last word of one part.
+/// Text on the last event of one part.
 std::optional<SessionEvent> MultiLock::end_of_part(const Part& part, SessionEvent event, TimePoint now) {
   auto* lost = std::get_if<Lost>(&event);
   auto* gone = std::get_if<SessionGone>(&event);

@@ -15,7 +15,7 @@
 
 namespace dlock {
 
-/// What runs once for each slot of a key (--once).
+/// A run that happens once for each slot of a key (--once).
 struct OncePolicy {
   LockName slot;            ///< slot_name(): the lock that remembers it
   Duration remember{0};     ///< the ttl of that lock
@@ -31,8 +31,8 @@ void add_remembered(LockState& state, LockAdmin& admin);
 
 /// A lock under which a command runs once for each slot. A slot that has run is a lease without a process, taken under
 /// the lock after the command has ended, and before the lock is released, with the command's end (Participant::ran). A
-/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. Whoever is killed
-/// between the end of the command and the lease has not run, and the next one runs again: at least once.
+/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. Whoever is
+/// killed between the end of the command and the lease has not run, and the next one runs again: at least once.
 ///
 /// acquire(), next_event(), release() and detach() wait for the store of the slot, which the policy's sessions do for
 /// their connect timeout at most. The clock and the log must outlive it.
@@ -75,7 +75,7 @@ class OnceSession final : public LockSession {
   const OpenSlot open_slot_;
   Clock& clock_;
   const Log& log_;
-  std::optional<Refused> refused_;  ///< to be told at once, or when the lock has been given back
+  std::optional<Refused> refused_;  ///< reported at once, or after the release
   bool giving_back_ = false;
   std::optional<int> status_;  ///< of the command that has ended under the lock
 };

@@ -10,7 +10,7 @@
 namespace dlock {
 
 /// The random name of one acquisition: 32 hex digits (128 bits), the same for every retry of that acquisition. Who
-/// knows it may renew and release; nobody else can. Not a fencing token: it has no order.
+/// knows it may renew and release. Not a fencing token: it has no order.
 class Owner {
  public:
   static Owner random();

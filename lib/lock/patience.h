@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-/// The time that a store has to answer for the first time: 5 s if nobody chose one.
+/// Time that a store has to answer for the first time: 5 s unless one was chosen.
 Duration connect_timeout_of(const WaitPolicy& policy);
 
 /// When whoever obeys Patience has answered and undone what it began, of a wait that begins `now`; nullopt: no limit.
@@ -39,9 +39,9 @@ class Patience {
   TimePoint attempt_end(TimePoint now) const;
 
   /// When a question about the lock, begun `now`, gives up: after `budget`, and with the wait; one that is asked after
-  /// the wait, a second behind it. Never in less than 100 ms.
+  /// the wait, a second after it. Never in less than 100 ms.
   TimePoint look_end(TimePoint now, Duration budget) const;
-  /// The same for what gives back what an attempt may have taken: a second behind the wait at the latest.
+  /// The same for what gives back what an attempt may have taken: a second after the wait at the latest.
   TimePoint give_up_end(TimePoint now, Duration budget) const;
 
   /// The store has answered, whatever it said: it is there.

@@ -75,7 +75,7 @@ std::optional<Refused> Succession::ask_holders(const LockState& state) {
   for (const Participant& holder : rest.holders) {
     if (told) asked_[holder.owner] = holder.token;
   }
-  return std::nullopt;  // what did not come through, or came too late, is seen by the next look
+  return std::nullopt;  // a lost or late answer is made good by the next look
 }
 
 }  // namespace dlock

@@ -19,7 +19,7 @@ constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
 /// Instead of the process that a lease is left to: how long a run keeps the lock at least, in ms.
 constexpr char kAtLeast = '>';
-constexpr char kReplaces = 'r';  // behind it
+constexpr char kReplaces = 'r';  // after it
 constexpr char kIsNewest = 'n';
 constexpr int kPartsBeforeRevocation = 5;
 constexpr char kRan = '=';  // before how the command has ended, instead of who asks

@@ -12,18 +12,18 @@ namespace dlock {
 
 inline constexpr std::size_t kLongestCommandName = 32;  ///< bytes
 
-/// What a command is called in a record: the last part of `path`, without blanks and control characters, cut to
+/// Name of a command in a record: the last part of `path`, without blanks and control characters, cut to
 /// kLongestCommandName.
 std::string command_name(std::string_view path);
 
-/// Who we are, as a store keeps it beside a hold: host, pid of the supervisor (our parent), user and reason, with a
-/// control character in between. The pid has the command's name behind a colon, and of what `acquire` takes the process
-/// to which it is left, or 0, behind a blank: "8812:deploy.sh", "8812 4711"; --at-least in ms, --replace and --newest
-/// stand there, too: "8812:deploy.sh >60000", ">0r", ">0n". A dlock that knows less of it reads the number.
+/// Our own description, as a store keeps it beside a hold: host, pid of the supervisor (our parent), user and reason,
+/// with a control character in between. The pid has the command's name after a colon, and of what `acquire` takes the
+/// process to which it is left, or 0, after a blank: "8812:deploy.sh", "8812 4711"; --at-least in ms, --replace and
+/// --newest stand there, too: "8812:deploy.sh >60000", ">0r", ">0n". A dlock that knows less of it reads the number.
 std::string who_text(const LockSpec& spec);
 std::string who_text(const std::string& reason);
 
-/// Who we are to those who lose a lock by us, and why: "deploy@ci-4: release 2.5".
+/// Our own description and reason for those who lose a lock by us: "deploy@ci-4: release 2.5".
 std::string who_asks(const std::string& reason);
 /// The same of a `run --replace`.
 std::string who_replaces(const std::string& reason);
@@ -33,7 +33,7 @@ std::string with_slot(std::string who, const std::string& slot);
 
 /// The same with `by`, who has asked its holder to end and why, in the place of an earlier one.
 std::string with_revocation(std::string_view who, const std::string& by);
-/// Who has asked the holder to end, in a text of with_revocation(), or a record that ends with one; empty: nobody.
+/// The author of a revocation, in a text of with_revocation(), or a record that ends with one; empty: none.
 std::string revocation_of(std::string_view record);
 /// In the place of `by`: the command has ended, and how (Participant::ran), so that there is nobody to ask.
 std::string ran_word(const std::string& ran);

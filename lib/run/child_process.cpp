@@ -126,7 +126,7 @@ std::vector<char*> merged_environment(char** environment, const std::vector<std:
 
 SupervisorEvent ChildProcess::start(const StartContext& context) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // What they have started meanwhile becomes a child of ours when its parent ends.
+  // Their own new children become ours when the parent ends.
   if (!spec_.others.empty()) spec_.others = descendants_of(getpid());
   keepers_ = context.keepers;
   const auto answer = keepers_.empty() ? spawn(context) : start_guarded(context);
@@ -267,8 +267,8 @@ void ChildProcess::signal_tree(int number) {
       "namespace, and ulimit -n not reached?");
 }
 
-/// Whoever is left descends from a child of ours, since orphans become ours: no child, nothing left. Other children
-/// hide that, and a look can miss a process that forks and ends meanwhile: then it takes more than one.
+/// Every process that is left descends from a child of ours, since orphans become ours: no child, nothing left. Other
+/// children hide that, and a look can miss a process that forks and ends during it: then it takes more than one.
 bool ChildProcess::tree_gone() {
   const bool childless = !reap();
   if (childless) return true;

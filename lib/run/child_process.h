@@ -19,7 +19,7 @@ namespace dlock {
 
 /// A program found before the lock is taken.
 struct Program {
-  std::string path;     ///< what execve gets
+  std::string path;     ///< for execve
   int exit_status = 0;  ///< 0: fit to be tried; else 126 or 127, and `why`
   std::string why;
 };
@@ -28,8 +28,8 @@ struct Program {
 /// system's default when null). 127: not there. 126: there, but not executable, or a directory.
 Program find_program(std::string_view name, const char* search);
 
-/// What the command's environment has besides dlock's own, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER (several
-/// locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
+/// Variables that the command's environment gets from dlock, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER
+/// (several locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
 /// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that nobody takes that of
 /// a hold further out for it) and DLOCK_HELD; DLOCK_SLOT if one of them has a slot ("-": that lock has none). No lock,
 /// nothing.
@@ -64,7 +64,7 @@ class ChildProcess final : public LockedCommand {
   int guard() const override { return guard_ ? guard_->pidfd() : -1; }
   void keepers_know() override;
   pid_t pid() const override { return pid_; }
-  void add_interest(std::vector<pollfd>& fds) const override;  // without a guard SIGCHLD tells
+  void add_interest(std::vector<pollfd>& fds) const override;  // without a guard there is SIGCHLD
   std::optional<int> ended() override;
   bool stops_the_job() override;
   void signal(int number) override;
@@ -84,8 +84,8 @@ class ChildProcess final : public LockedCommand {
   Spec spec_;
   pid_t pid_ = 0;
   bool alive_ = false;
-  int stopped_by_ = 0;                 ///< the signal; not told yet
-  std::optional<int> end_status_;      ///< not told yet
+  int stopped_by_ = 0;                 ///< the signal; not reported yet
+  std::optional<int> end_status_;      ///< not reported yet
   std::optional<CommandGuard> guard_;  ///< while it lives
   std::vector<pid_t> keepers_;
   bool said_denied_ = false;

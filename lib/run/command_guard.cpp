@@ -59,7 +59,7 @@ class Watch {
     return pid == 0 || errno != ECHILD;
   }
 
-  /// Whether a lock is held by nobody who would end the command in time.
+  /// Whether a lock is without a keeper that would end the command in time.
   bool abandoned() const {
     const auto over = [](const UniqueFd& keeper) { return has_ended(keeper); };
     return alone_ && (!keepers_know_ || std::any_of(keepers_.begin(), keepers_.end(), over));
@@ -77,7 +77,7 @@ class Watch {
     if (alone_ || fds[1].revents == 0) return;
     alone_ = true;
     char word = 0;
-    keepers_know_ = recv(supervisor_, &word, 1, MSG_DONTWAIT) == 1;  // that word has waited there, and woke nobody
+    keepers_know_ = recv(supervisor_, &word, 1, MSG_DONTWAIT) == 1;  // that word waited there without waking us
   }
 
   void pass_on_signals() {
@@ -104,7 +104,7 @@ class Watch {
   prctl(PR_SET_NAME, "dlock.guard");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Spawned spawned = spawn();
-  setsid();  // behind the command, which stays in the session and the group of the supervisor
+  setsid();  // after the command, which stays in the session and the group of the supervisor
   (void)send(supervisor, &spawned, sizeof spawned, MSG_NOSIGNAL);
   if (spawned.failure != 0) _exit(0);
   close_all_but(supervisor);

@@ -37,11 +37,11 @@ class CommandGuard {
 
   /// Until this is called it ends everything by itself when we are gone.
   void keepers_know();
-  /// What waitpid(2) has told of the command since the last call, stops included. Does not block.
+  /// Results of waitpid(2) for the command since the last call, stops included. Does not block.
   std::optional<int> wait_status();
   /// To the command, which has not been seen to end.
   void signal(int number);
-  /// Ends and reaps it: what is left below it is nobody's any more.
+  /// Ends and reaps it: processes that are left below it have no guard any more.
   void end();
 
  private:

@@ -17,9 +17,9 @@ std::vector<ProcessId> present_children();
 std::vector<ProcessId> children_of(pid_t parent);
 
 /// The living processes that descend from `root`; not root itself, nor `others` and what descends from them. A
-/// snapshot, in which what forks and ends meanwhile can be missing: look again until there is nothing. Nothing where
-/// /proc does not show us. The caller's soft limit of open files is raised for it. REQUIRES: `root` is a child
-/// subreaper, so that orphans stay below it.
+/// snapshot, in which a process that forks and ends during it can be missing: look again until there is nothing.
+/// Nothing where /proc does not show us. The caller's soft limit of open files is raised for it. REQUIRES: `root` is a
+/// child subreaper, so that orphans stay below it.
 std::vector<ProcessId> descendants_of(pid_t root, const std::vector<ProcessId>& others = {});
 
 /// Whether `pid` is a descendant of `root`.

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-/// What a command needs to know when it starts.
+/// Data that a command needs at its start.
 struct StartContext {
   const std::vector<HeldLock>& locks;
   std::optional<WallTime> deadline;  ///< of the lease, as it is now; nullopt: the hold needs no renewal
@@ -21,7 +21,7 @@ struct StartContext {
   std::vector<pid_t> keepers;        ///< children of ours that are none of the command's processes
 };
 
-/// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and
+/// The work under the lock: a child process (child_process.h), or anything else that starts, can be asked to end, and
 /// ends.
 class LockedCommand {
  public:
@@ -38,19 +38,19 @@ class LockedCommand {
   /// Its process id once started, 0 if it has none.
   virtual pid_t pid() const = 0;
 
-  /// Adds descriptors that tell of its end besides SIGCHLD.
+  /// Adds descriptors that announce its end besides SIGCHLD.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
   /// The wait status after its end, returned once. Does not block.
   virtual std::optional<int> ended() = 0;
 
-  /// Whether it has stopped by itself, and somebody waits at a terminal for us as well; told once, behind ended().
+  /// Whether it has stopped by itself, and a shell waits at a terminal for us as well; true once, after ended().
   virtual bool stops_the_job() { return false; }
 
   virtual void signal(int number) = 0;       ///< to it alone
   virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
   virtual bool tree_gone() = 0;              ///< whether no descendant is alive. REQUIRES: it has ended
-  virtual void let_go() {}                   ///< comes last: what is left of it is nobody's to end
+  virtual void let_go() {}                   ///< comes last: processes that are left of it stay
 
   /// Whether `sender`, which has sent us a signal, is the command or descends from it.
   virtual bool sent_by_it(pid_t sender) const = 0;

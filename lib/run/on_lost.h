@@ -3,7 +3,7 @@
 
 namespace dlock {
 
-/// What happens to the command when the lock is lost (--on-lost).
+/// Treatment of the command when the lock is lost (--on-lost).
 struct OnLost {
   enum class Kind { kTerm, kKill, kSignal, kIgnore };
   Kind kind = Kind::kTerm;

@@ -18,7 +18,7 @@ class RunObserver {
   /// Called after every wait while the lock is being waited for; true = ask the session whom we wait for.
   virtual bool waiting(TimePoint /*now*/) { return false; }
   virtual void told_who(const LockState& /*state*/, TimePoint /*now*/) {}
-  /// While the lock is waited for: nobody could be asked for a while; and then the store answers again.
+  /// While the lock is waited for: the store could not be reached for a while; and then it answers again.
   virtual void unreached(const std::string& /*why*/, TimePoint /*now*/) {}
   virtual void reached() {}
   /// When waiting() wants to be called again.
@@ -28,11 +28,11 @@ class RunObserver {
   virtual void waited() {}
   /// The lock is ours; nothing has been started under it yet.
   virtual void granted(const SupervisorState& /*s*/) {}
-  /// A renewal was not confirmed. It is asked for again. Not told once the lock is lost.
+  /// A renewal was not confirmed. It is asked for again. Not reported once the lock is lost.
   virtual void unrenewed(const std::string& /*why*/) {}
   /// The command has been sent this signal: alone, or with all its descendants.
   virtual void signalled(int /*signal*/, const SupervisorState& /*s*/) {}
-  /// What the store wants people to know about a lock that it has granted.
+  /// Warning of the store about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}
   virtual void lost(const std::string& /*why*/, const SupervisorState& /*s*/, pid_t /*command*/) {}
   /// The lock has been held for as long as the policy allows, and the command is being ended.

@@ -41,7 +41,7 @@ bool has_whole_group(int signal) {
     case SIGCONT:
       return true;
     case SIGHUP:
-      return getsid(0) != getpid();  // a terminal that is gone tells the leader of its session alone
+      return getsid(0) != getpid();  // a terminal that is gone signals the leader of its session alone
     default:
       return false;
   }
@@ -79,7 +79,7 @@ Result<ProcessSignals> ProcessSignals::open() {
     }
   }
   inbox.inherited_.ignored_child = heed_children();
-  // Who says something in the background of a terminal with "stty tostop", that a lock is lost, say, is not stopped by
+  // A message from the background to a terminal with "stty tostop", that a lock is lost, say, is not stopped by
   // it: that would keep the command from being ended.
   sigset_t blocked = wanted;
   sigaddset(&blocked, SIGTTOU);
@@ -94,7 +94,7 @@ std::optional<ReceivedSignal> ProcessSignals::next() {
   while (read(fd_.get(), &info, sizeof info) == sizeof info) {
     const auto sender = static_cast<pid_t>(info.ssi_pid);
     const auto number = static_cast<int>(info.ssi_signo);
-    // That we write to a dead stderr, or to a file that may not grow, is nobody's business.
+    // A dead stderr, or a file that may not grow, must not end us.
     if ((number == SIGPIPE || number == SIGXFSZ) && sender == getpid()) continue;
     return ReceivedSignal{number, sender, info.ssi_code == SI_KERNEL && has_whole_group(number)};
   }

@@ -110,7 +110,7 @@ class Decision {
         return;
       case Phase::kEnding:
       case Phase::kKilling:
-        // The promised time to end in order stays, also when the store says only now that somebody else may hold it.
+        // The promised time to end in order stays, also when the store says only now that another may hold it.
         if (!s_.lost) lose(lost.why);
         return;
       case Phase::kReleasing:
@@ -163,7 +163,7 @@ class Decision {
         lose_before_start(gone.why);
         return;
       case Phase::kRunning:
-        // Nobody renews any more. With a deadline the command has until shortly before it; without one, and where the
+        // Renewals have ended. With a deadline the command has until shortly before it; without one, and where the
         // lock is bound to its keeper, nothing is certain any more.
         s_.lost_why = gone.why;
         if ((!s_.deadline || is_bound()) && !s_.lost) declare_lost(gone.why);
@@ -243,7 +243,7 @@ class Decision {
   }
 
  private:
-  /// What lasts longer than we do is then for the run around this one to say.
+  /// A longer hold is then for the run around this one to report.
   bool is_inside_another() const {
     return std::any_of(s_.locks.begin(), s_.locks.end(), [](const HeldLock& lock) { return lock.reentered; });
   }

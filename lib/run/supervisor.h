@@ -49,7 +49,7 @@ enum class Phase {
   kDone,
 };
 
-/// What the user chose; constant while it lasts.
+/// Choices of the user; constant while it lasts.
 struct SupervisionPolicy {
   Duration ttl = std::chrono::seconds(30);
   Duration kill_after = std::chrono::seconds(5);
@@ -59,7 +59,7 @@ struct SupervisionPolicy {
   bool run_command = true;           ///< false: Granted is the end (acquire, wait)
 };
 
-// What happens, besides SessionEvents.
+// Events besides SessionEvents.
 struct SignalSeen {
   int number = 0;
   bool from_terminal = false;  ///< the kernel sent it to the whole foreground group: the command has it too

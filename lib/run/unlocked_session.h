@@ -5,7 +5,7 @@
 
 namespace dlock {
 
-/// No lock at all (--if-unavailable=run): granted at once, held by nobody, given back at once.
+/// No lock at all (--if-unavailable=run): granted and released at once, without a store.
 class UnlockedSession final : public LockSession {
  public:
   void acquire(TimePoint /*now*/) override { event_ = Granted{}; }

@@ -218,7 +218,7 @@ class LedgerStock final : public Stock {
       their_ids.clear();
     };
     for (std::size_t i = 0; i < steps.size() && !ledger_->failed(); ++i) {
-      if (their_ids.contains(steps[i].id)) tell();  // what comes now may end it
+      if (their_ids.contains(steps[i].id)) tell();  // the next statement may end it
       answers.push_back(serve_one(stock, steps[i], limit));
       const auto* taken = answers.back() ? std::get_if<StockTaken>(&*answers.back()) : nullptr;
       if (!taken || taken->repeated || !steps[i].owner) continue;
@@ -230,7 +230,7 @@ class LedgerStock final : public Stock {
     return answers;
   }
 
-  /// In a group it is told later.
+  /// In a group it is reported later.
   FencingToken token_of(const LockName& id) { return in_group_ ? FencingToken() : ledger_->token(id); }
 
   /// `owner` null: for good.
@@ -251,7 +251,7 @@ class LedgerStock final : public Stock {
     return answer;
   }
 
-  /// The token of a reservation that only its transaction tells.
+  /// Token of a reservation, known only from its transaction.
   void tell_late(StockTaken& taken) const {
     const auto token = ledger_->committed_token();
     if (token && !taken.repeated) taken.token = *token;

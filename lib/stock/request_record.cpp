@@ -45,7 +45,7 @@ std::vector<RequestRecord::Refund> refunds_of(const RequestRecord& record) {
   return record.refunds;
 }
 
-/// What is left, or `quantity` of it.
+/// The rest, or `quantity` of it.
 Result<RefundPlan> plan_next_refund(const RequestRecord& record, const StockRefund& refund,
                                     std::vector<RequestRecord::Refund> refunds) {
   const Quantity left = record.quantity - record.refunded;

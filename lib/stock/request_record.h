@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What a store remembers of one request id, and what follows from it; pure. For stores that decide outside their
+/// Record of one request id in a store, and its consequences; pure. For stores that decide outside their
 /// server (a transaction of ours around read and write).
 ///
 ///              take                            refund
@@ -40,7 +40,7 @@ struct RequestRecord {
   std::vector<Refund> refunds = {};  ///< in their order; empty: there is none, or only one without an id
 };
 
-/// What a refund is called in a record: its id in hex digits; "-": it has none.
+/// Name of a refund in a record: its id in hex digits; "-": it has none.
 std::string refund_word(const StockRefund& refund);
 
 /// "T 5 3:2,4:3 OWNER 0", and back (Invalid). An empty list or owner is "-". With refunds that have ids these follow:
@@ -48,18 +48,18 @@ std::string refund_word(const StockRefund& refund);
 std::string record_text(const RequestRecord& record);
 Result<RequestRecord> parse_record(std::string_view text);
 
-/// What `record` (null: none) says to a take (`owner` null) or a reservation: an answer to give, an error, or nullopt:
-/// go on and deduct.
+/// Decision of `record` (null: none) on a take (`owner` null) or a reservation: an answer to give, an error, or
+/// nullopt: go on and deduct.
 Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, const StockRequest& request,
                                                 const Owner* owner);
 
 /// Whether the request was sold to this owner (even if refunded since), or taken without an owner and not refunded.
 bool is_sold_to(const RequestRecord& record, const Owner& owner);
 
-/// What a refund has to change and to answer.
+/// Changes and answer of a refund.
 struct RefundPlan {
   StockParts back;       ///< to be given back now; nothing if it was done before
-  StockParts answer;     ///< the parts to tell the caller
+  StockParts answer;     ///< the parts for the caller
   RequestRecord record;  ///< to be remembered; as before if it was done before
 };
 Result<RefundPlan> plan_refund(const RequestRecord* record, const StockRefund& refund);

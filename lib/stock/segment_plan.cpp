@@ -18,7 +18,7 @@ StockParts fill_emptiest(const std::vector<Quantity>& have, Quantity quantity) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return have[a] < have[b]; });
   // The water level: the `count` emptiest are filled to the level of the next one, as long as there is enough for it.
   std::size_t count = 1;
-  Quantity missing = 0;  // what lifts the `count` emptiest to the level of the fullest of them
+  Quantity missing = 0;  // lifts the `count` emptiest to the level of the fullest of them
   while (count < order.size()) {
     const Quantity step = have[order[count]] - have[order[count - 1]];
     const auto lift = static_cast<Quantity>(count) * step;

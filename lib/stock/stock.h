@@ -20,7 +20,7 @@ namespace dlock {
 
 /// One segment of a stock, as it is now.
 struct StockSegment {
-  Quantity quantity = 0;  ///< what can be taken
+  Quantity quantity = 0;  ///< available to takes
   Quantity reserved = 0;  ///< set aside for commands that run now
 };
 
@@ -80,7 +80,7 @@ struct StockStep {
   Duration ttl{0};                  ///< of a reservation
   int start = 0;                    ///< of a take, as of Stock::take
 };
-/// What a step answers: a take what take() and reserve() do; refund and add their parts; confirm and cancel no parts.
+/// Answer of a step: a take as take() and reserve(); refund and add their parts; confirm and cancel no parts.
 using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
 StepAnswer step_answer(StockAnswer answer);
 
@@ -122,10 +122,11 @@ class Stock {
   /// Makes a reservation end `ttl` from now. Lost if it is over.
   virtual Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl,
                               const CallLimit& limit) = 0;
-  /// What was set aside is sold. Lost if the reservation is over; sold already, by this owner or at once (take), is
+  /// The reserved items are sold. Lost if the reservation is over; sold already, by this owner or at once (take), is
   /// fine.
   virtual Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
-  /// What was set aside comes back, and the id is free again. Not there any more is fine. Conflict if it was sold.
+  /// The reserved items come back, and the id is free again. A reservation that is gone is fine. Conflict if it was
+  /// sold.
   virtual Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
 
   /// Gives items back to the segments they came from, once per refund id, and once without one: again it changes
@@ -161,7 +162,7 @@ class Stock {
  protected:
   /// One step by its own call.
   Result<StepAnswer> serve_one(const LockName& stock, const StockStep& step, const CallLimit& limit);
-  /// One after the other; behind the first Unavailable nothing is begun.
+  /// One after the other; after the first Unavailable nothing is begun.
   std::vector<Result<StepAnswer>> serve_each(const LockName& stock, std::span<const StockStep> steps,
                                              const CallLimit& limit);
 };

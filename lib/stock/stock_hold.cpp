@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr Duration kFirstLockPass = 1s;
 constexpr Duration kLongestLockPass = 16s;
 /// How many segments that look free are tried by somebody who can wait: the others came at the same time, and more
-/// refusals tell nothing new.
+/// refusals say nothing new.
 constexpr int kFreeTries = 2;
 constexpr Duration kGiveBackBudget = 3s;
 constexpr Duration kLateGiveBackBudget = 1s;  ///< of what may have been set aside, when the wait is over
@@ -42,7 +42,7 @@ std::vector<int> lock_order(const StockState& state, int start, Quantity quantit
   return fit;
 }
 
-/// What was asked for may have been done, or be done yet.
+/// The request may have been done, or be done yet.
 bool is_unknown(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCancelled;
 }
@@ -142,7 +142,7 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
   if (fit.empty()) return StockAnswer(StockShort{state->total(), state->reserved()});
   int tries = 0;
   for (const int segment : fit) {
-    // Where something is set aside somebody is likely to have the lock: only those that look free are worth a try.
+    // A segment with a reservation is likely to be locked: only those that look free are worth a try.
     if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
     if (!patience_.is_once() && tries++ == kFreeTries) break;
     auto answer = reserve_in(control, segment, std::nullopt, limit);
@@ -171,7 +171,7 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
   return locked_out();
 }
 
-/// Short: it is locked by somebody else until then, or has too little.
+/// Short: it is locked by another until then, or has too little.
 Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::optional<TimePoint> until,
                                           const CallLimit& limit) {
   auto held = lock(control, segment, until);
@@ -200,7 +200,7 @@ bool StockHold::is_elsewhere(const Result<StockAnswer>& answer, int segment) {
   return unknown_ = true;
 }
 
-/// What it was set aside under is not ours any more (a connection has ended meanwhile).
+/// The lock of the reservation is not ours any more (its connection has ended).
 bool StockHold::is_unlocked(const Result<StockAnswer>& answer) {
   if (!answer || !std::holds_alternative<StockTaken>(*answer)) return false;
   const TimePoint now = runtime_.clock.now();

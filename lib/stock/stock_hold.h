@@ -18,7 +18,7 @@ using OpenSegmentLock = std::function<Result<std::unique_ptr<LockDriver>>(const 
 
 /// Part of a stock, kept by a keeper for as long as a command runs: reserved, renewed, and at the end sold if the
 /// command ended with status 0, else given back. With spec.stock->lock_segment the lock of its segment is held as well
-/// ("stock:NAME:SEGMENT"): a segment by chance, the next one at once when it is short or locked by somebody else; a
+/// ("stock:NAME:SEGMENT"): a segment by chance, the next one at once when it is short or locked by another; a
 /// quantity that no segment has alone takes the locks of all of them, in their order. These are the stock's own
 /// SegmentLocks where it has such.
 class StockHold final : public LockDriver {
@@ -74,7 +74,7 @@ class StockHold final : public LockDriver {
   std::vector<Locked> locks_;
   Duration lease_{0};        ///< as in Granted: how long locks_ are held after each renewal
   bool unknown_ = false;     ///< an attempt may have set something aside that is not the hold's
-  bool locked_out_ = false;  ///< the last attempt did not get a lock: nobody else serves the request
+  bool locked_out_ = false;  ///< the last attempt did not get a lock: the request is still open
   bool sold_ = false;
 };
 

@@ -15,11 +15,11 @@ namespace dlock {
 
 /// The rows of all stocks of a store that has transactions: begin(), find(), the rest, then commit() or rollback().
 /// Knows how they lie there; what is to be done with them is decided by LedgerStock. The first failure sticks until the
-/// transaction ends: until then nothing more happens, what is read is empty, and commit() tells. Reads lock, or the end
-/// of the transaction finds out whether what was read still holds. Single-threaded.
+/// transaction ends: until then nothing more happens, reads are empty, and commit() returns the error. Reads lock, or
+/// the end of the transaction finds out whether what was read still holds. Single-threaded.
 class StockLedger {
  public:
-  /// What else may go on in the same stock meanwhile.
+  /// Other work in the same stock during the transaction.
   enum class Access {
     kShared,  ///< everything of the same kind; segments and requests are locked as they are read
     kAlone,   ///< nothing
@@ -57,17 +57,17 @@ class StockLedger {
   virtual void create(const LockName& name, Quantity quantity, int segments, const Owner& maker) = 0;
   virtual void drop() = 0;
 
-  /// What each segment has. Misconfigured if a segment is missing. available(), reserved(): the sums of that look.
+  /// Quantities of each segment. Misconfigured if a segment is missing. available(), reserved(): the sums of that look.
   virtual Result<std::vector<Quantity>> quantities() = 0;
   virtual Quantity available() const = 0;
   virtual Quantity reserved() const = 0;
-  /// What `segment` has, where that costs less to read than quantities(); nullopt: it does not.
+  /// Quantities of `segment`, where that costs less to read than quantities(); nullopt: it does not.
   virtual Result<std::optional<Quantity>> quantity(int /*segment*/) { return std::optional<Quantity>(); }
   /// All items that there ever were: created and added. REQUIRES: quantities().
   virtual Quantity put_in() const = 0;
   virtual Result<StockState> state(const LockName& name) = 0;
 
-  /// What is added to the counters of a segment.
+  /// Change of the counters of a segment.
   struct Change {
     Quantity quantity = 0;
     Quantity reserved = 0;
@@ -82,7 +82,7 @@ class StockLedger {
   /// The same for one request and the quantity() of one segment.
   virtual void look_at(const LockName& /*id*/, int /*segment*/) {}
 
-  /// What is remembered of a request; of a reservation whose time is over nothing, it was given back. Misconfigured if
+  /// Record of a request; none of a reservation whose time is over, it was given back. Misconfigured if
   /// it makes no sense.
   virtual Result<std::optional<RequestRecord>> record(const LockName& id) = 0;
   /// With `ttl`: a reservation, until then. REQUIRES: record(id) was the last one that was asked for.
@@ -100,7 +100,7 @@ class StockLedger {
   /// home_of() of one that is no more.
   virtual Result<void> level(int segments) = 0;
 
-  /// A short cut for the commonest request, outside of any transaction: an id that nobody used, and the first segments
+  /// A short cut for the commonest request, outside of any transaction: an unused id, and the first segments
   /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null:
   /// take.
   virtual Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& /*request*/, const Owner* /*owner*/,

@@ -98,7 +98,7 @@ class Taking {
   Clock& clock_;
   Control* control_;
   int tries_ = 0;
-  std::optional<Error> why_;  ///< of a try that had its time: tells more than that the last one had none
+  std::optional<Error> why_;  ///< of a try that had its time: says more than that the last one had none
 };
 
 }  // namespace
@@ -110,7 +110,7 @@ Result<StockTaken> take_when_possible(const StockRequest& request, const StockAt
 
 Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
                     Control* control) {
-  std::optional<Error> why;  // of a try that had its time: tells more than that the last one had none
+  std::optional<Error> why;  // of a try that had its time: says more than that the last one had none
   for (int tries = 0;; ++tries) {
     auto done = call({until, control});
     if (done || done.error().code != ErrorCode::kUnavailable) return done;

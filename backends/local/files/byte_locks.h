@@ -18,10 +18,10 @@ int try_write_lock(int fd, const Range& range);
 int unlock_bytes(int fd, const Range& range);
 /// Whatever is locked through this open file: the kernel has nothing to cut, which is a fifth faster.
 int unlock_all_bytes(int fd);
-/// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
+/// Blocks until no other open file has a write lock in `range`. Async-signal-safe.
 int wait_for_bytes(int fd, const Range& range);
 
-/// Has another open file write-locked any byte of it? What the kernel refuses to tell counts as locked.
+/// Has another open file write-locked any byte of it? A byte that the kernel refuses to report counts as locked.
 bool any_write_lock(int fd, const Range& range);
 
 /// One of the locks that others have in `range`, as long as it is; it may begin further to the left. Which one, the

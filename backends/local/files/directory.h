@@ -17,7 +17,7 @@ namespace dlock::local {
 /// Where `local:system` keeps its files: a directory that the Debian package makes, and that the group dlock shares.
 inline constexpr char kSystemDirectory[] = "/var/lib/dlock/system";
 
-/// What helps who has no directory for lock files.
+/// Advice for a user without a directory for lock files.
 inline constexpr char kNeedsDirectory[] =
     "set HOME or XDG_STATE_HOME to a directory of this user's, name one with -b local:/dir, or use the one that the "
     "group dlock shares: -b local:system";

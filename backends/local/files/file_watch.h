@@ -23,7 +23,7 @@ class FileWatch {
   void add_place(int file, const std::string& path);
 
   bool valid() const { return inotify_.valid(); }
-  /// A mount is told once, by poll(2) alone: look after each, also where drain() says that nothing has happened.
+  /// A mount is announced once, by poll(2) alone: look after each, also where drain() says that nothing has happened.
   void add_interest(std::vector<pollfd>& fds) const;
   /// Forgets what has happened so far; true if anything has.
   bool drain();

@@ -11,8 +11,9 @@
 
 namespace dlock::local {
 
-/// What lies in a lock file, byte for byte. Native byte order: the file never leaves its machine. Who holds the lock is
-/// decided by locked bytes alone; the file only tells people who they are, and keeps what must outlive a process.
+/// Content of a lock file, byte for byte. Native byte order: the file never leaves its machine. Who holds the lock is
+/// decided by locked bytes alone; the file only describes the holders for people, and keeps data that must outlive a
+/// process.
 ///
 ///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ...
 ///
@@ -33,17 +34,17 @@ struct Header {
   std::uint64_t revoked = 0;         ///< every ticket up to here was taken from its holder by force
   std::uint64_t delay_ticket = 0;    ///< if this ticket dies uncleanly, a lock-delay begins
   std::int64_t delay_ns = 0;         ///< its length, or that of --at-least
-  std::int64_t delay_until_ns = 0;   ///< boot clock: nobody is granted the lock before: a lock-delay, or --at-least
-  std::uint32_t reader_permits = 0;  ///< what the live readers agreed on: 0 shared, else so many permits
+  std::int64_t delay_until_ns = 0;   ///< boot clock: the lock stays closed until then: a lock-delay, or --at-least
+  std::uint32_t reader_permits = 0;  ///< agreed on by the live readers: 0 shared, else so many permits
   std::uint32_t ring = 14;           ///< records in use before it starts again at record 0
   std::uint32_t next_record = 0;
-  std::uint32_t known = 0;  ///< the file has a prologue: 0 only in a header that was never written
+  std::uint32_t known = 0;        ///< the file has a prologue: 0 only in a header that was never written
   std::uint64_t kept_ticket = 0;  ///< whose --at-least delay_until_ns is; 0: nobody's
   std::uint64_t spare[2] = {};
   std::uint64_t checksum = 0;
 };
 
-/// A reason that is too long for its record, behind all records; missing where it is not. Belongs to the record only if
+/// A reason that is too long for its record, after all records; missing where it is not. Belongs to the record only if
 /// it begins with what that has: whoever does not know of it writes another reason there.
 struct LongReason {
   std::uint64_t ticket = 0;
@@ -56,7 +57,7 @@ static_assert(sizeof(Prologue) == 288 && sizeof(Header) == 96);
 
 constexpr std::size_t kHeaderAt = sizeof(Prologue);
 constexpr std::size_t kRecordsAt = sizeof(Prologue) + sizeof(Header);
-constexpr std::uint32_t kSmallRing = 14;  ///< what fits into 4 KiB
+constexpr std::uint32_t kSmallRing = 14;  ///< fits into 4 KiB
 constexpr std::uint32_t kMaxRing = 1024;
 
 constexpr std::size_t record_at(std::uint32_t index) { return kRecordsAt + index * sizeof(Record); }

@@ -27,7 +27,7 @@ struct NetworkFs {
   std::uint32_t magic;
   const char* name;
 };
-// statfs(2). FUSE is refused because sshfs and its kin cannot be told from the harmless ones.
+// statfs(2). FUSE is refused because sshfs and its kin look like the harmless ones.
 constexpr NetworkFs kNetworkFs[] = {
     {0x6969, "NFS"},        {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"}, {0x517b, "SMB"},      {0x65735546, "FUSE"},
     {0x01021997, "9P"},     {0x5346414f, "AFS"},    {0x6b414653, "AFS"},  {0x00c36400, "Ceph"}, {0x0bd00bd0, "Lustre"},
@@ -77,7 +77,7 @@ bool is_unmapped(uid_t uid) {
   return known && !(inside == 0 && count >= kOverflow);
 }
 
-/// Why somebody else could put another directory in the place of what lies in this one; empty: nobody can.
+/// Why another user could replace an entry of this directory; empty: none can.
 std::string why_unsafe_above(const struct stat& st, const LockDir::Rules& rules) {
   if (st.st_uid != geteuid() && st.st_uid != 0 && !is_unmapped(st.st_uid)) {
     return "belongs to user " + std::to_string(st.st_uid);
@@ -265,7 +265,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
 Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
   if (!create) return checked(open_quietly(fd_.get(), name, kFlags), name);
-  // With fs.protected_regular=2 nobody may open what another member has made by O_CREAT alone.
+  // With fs.protected_regular=2 a file that another member has made may not be opened by O_CREAT alone.
   int fd = group_ ? open_quietly(fd_.get(), name, kFlags) : open_quietly(fd_.get(), name, kFlags | O_CREAT, 0600);
   while (group_ && fd < 0 && errno == ENOENT) {
     fd = open_quietly(fd_.get(), name, kFlags | O_CREAT | O_EXCL, 0660);

@@ -30,7 +30,7 @@ class LockDir {
   struct Rules {
     bool named = false;             ///< the user chose it (local:/dir)
     bool allow_network_fs = false;  ///< the user says that its locks work
-    bool parents_known = false;     ///< what lies above has been checked
+    bool parents_known = false;     ///< the directories above have been checked
     /// Of a directory inside one that this group shares: any member may have made it, and shared it in the same way.
     std::optional<unsigned> shared_by = std::nullopt;
   };

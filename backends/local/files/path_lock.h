@@ -25,7 +25,7 @@ class PathLock {
   int fd() const { return fd_.get(); }
   /// LOCK_SH or LOCK_EX for this mode.
   static int operation(Mode mode);
-  /// False if somebody else has it.
+  /// False if another has it.
   Result<bool> try_lock(Mode mode) const;
   void unlock() const;
   const std::string& path() const { return path_; }
@@ -47,9 +47,9 @@ struct FlockEntry {
   bool exclusive = false;
   bool waiting = false;
 };
-/// Who has or wants flock(2) on the file at `path`, as far as the kernel tells; nobody if it does not exist.
+/// Holders and waiters of flock(2) on the file at `path`, as far as the kernel shows them; none if it does not exist.
 std::vector<FlockEntry> flock_users(const std::string& path);
-/// Whether flock_users() can tell that nobody has it. Denied if the file may not be looked at, or /proc is not there.
+/// Whether flock_users() can show that it is free. Denied if the file may not be looked at, or /proc is not there.
 Result<void> can_tell_flock_users(const std::string& path);
 /// The same as flock_users() from the text of /proc/locks, for a device and inode as it writes them ("fe:00:1234").
 std::vector<FlockEntry> flock_users_in(const std::string& text, const std::string& device_inode);

@@ -22,7 +22,7 @@ void put_text(char (&field)[kSize], std::string_view text, std::size_t most = kS
   std::memcpy(field, text.data(), text.size());
 }
 
-/// The text behind the first `skipped` of `texts`, which each end in a NUL.
+/// The text after the first `skipped` of `texts`, which each end in a NUL.
 std::string_view text_behind(std::string_view texts, int skipped) {
   for (; skipped > 0; --skipped) cut(texts, '\0');
   return cut(texts, '\0');

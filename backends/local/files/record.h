@@ -38,7 +38,7 @@ struct Record {
   std::int64_t until_boot_ns = 0;  ///< the same on the boot clock: this one decides
   std::int64_t drawn_boot_ns = 0;  ///< a process that started later is not the one meant by `pid`
   std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
-  std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
+  std::int64_t flock_pid = 0;      ///< the process that locked the file of a path key, as /proc/locks shows it
   char host[64] = {};              ///< NUL-terminated, as `reason`
   char reason[80] = {};            ///< and behind it the slot and the command; with kForced or kRevoked: who, and why
   std::uint64_t checksum = 0;

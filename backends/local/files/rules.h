@@ -57,8 +57,8 @@ Range queue_byte(Ticket ticket);
 /// provided that the file knows no younger ticket.
 Range alone(Ticket ticket);
 
-/// What must be free of locks before `ticket` may be granted: the tickets older than it that exclude it and are younger
-/// than `revoked`. The guard is never among them. For readers only writers exclude.
+/// Bytes that must be free of locks before `ticket` may be granted: the tickets older than it that exclude it and are
+/// younger than `revoked`. The guard is never among them. For readers only writers exclude.
 std::vector<Range> excluding(Side side, Ticket ticket, Ticket revoked);
 
 /// The queue bytes of the permit tickets between `revoked` and `ticket`; nullopt if there can be none.
@@ -83,15 +83,15 @@ struct LiveTicket {
   bool operator==(const LiveTicket&) const = default;
 };
 
-/// The live tickets behind some locked ranges, oldest first.
+/// The live tickets of some locked ranges, oldest first.
 std::vector<LiveTicket> live_tickets(const std::vector<Range>& locked);
 
-/// Whether a file that was touched at `touched_ns` (wall clock) shows another time as soon as somebody touches it after
+/// Whether a file that was touched at `touched_ns` (wall clock) shows another time as soon as it is touched after
 /// `wall_us`. The time that the kernel writes down is up to 10 ms old, and cut by the file system: to 10 ms or less, or
 /// to seconds, which nobody can tell apart. A clock that was set back would have to hit the very nanosecond.
 bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us);
 
-/// Who holds and who waits among live tickets (oldest first), by nothing but their order: the lock belongs to the
+/// Holders and waiters among live tickets (oldest first), by nothing but their order: the lock belongs to the
 /// oldest, and to those next to it that it does not exclude. `permits` 0: readers share without limit.
 struct Standing {
   std::vector<LiveTicket> holders;

@@ -24,7 +24,7 @@ struct Front {
   Prologue prologue;
   Header header;
 };
-/// What an acquisition that is alone writes, and what stands before it in a file that is new.
+/// Bytes that an acquisition without others writes, and those before them in a new file.
 struct Back {
   Header header;
   Record first;

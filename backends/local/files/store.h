@@ -29,7 +29,7 @@ class LockFile {
   static Result<std::optional<LockFile>> open_existing(const LockDir& dir, const std::string& file_name,
                                                        std::string_view key, bool writable);
 
-  /// One in memory that nobody else can open: a queue of our own, for a key that something else guards as well.
+  /// One in memory that no other can open: a queue of our own, for a key that something else guards as well.
   static Result<LockFile> private_one(std::string_view key);
   bool is_private() const { return private_; }
 

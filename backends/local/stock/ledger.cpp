@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr char kFile[] = "stock.db";
 constexpr std::int64_t kVersion = 1;
 
-/// quantity, reserved >= 0 is the second fence behind the decisions. A request's deadline is on the boot clock of
+/// quantity, reserved >= 0 is the second fence after the decisions. A request's deadline is on the boot clock of
 /// `boot`; null: it is no reservation (any more).
 constexpr const char* kTables[] = {
     "CREATE TABLE stock(key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, maker TEXT NOT NULL, segments INTEGER NOT "

@@ -19,7 +19,7 @@ namespace dlock::local {
 class Database;
 
 /// One statement being run. Parameters are bound in their order; columns are read in theirs. After a failure of the
-/// database nothing happens and there are no rows: commit() tells.
+/// database nothing happens and there are no rows: commit() returns the error.
 class Query {
  public:
   Query(Database& database, const char* sql);

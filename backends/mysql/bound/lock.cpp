@@ -117,7 +117,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
   return granted(taken, until, control);
 }
 
-/// We have it. The token is drawn behind the grant, on a connection of its own where ours is in a transaction: it must
+/// We have it. The token is drawn after the grant, on a connection of its own where ours is in a transaction: it must
 /// stay drawn when that one is rolled back.
 Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint until, Control& control) {
   if (!spec_.take) {

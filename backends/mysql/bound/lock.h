@@ -63,7 +63,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   int prepared_ = -1;  ///< the connection (Servers::generation) on which BoundStore::prepare() was done; -1: none
   std::uint64_t session_ = 0;  ///< the server's id of our connection
   ServerTime since_ = 0;
-  int quick_ = 0;  ///< attempts so far on a row that may be locked only briefly, by somebody's look
+  int quick_ = 0;                       ///< attempts so far on a row that may be locked only briefly, by a view
   std::optional<TimePoint> ping_sent_;  ///< when the ping was sent that is not answered yet
 };
 

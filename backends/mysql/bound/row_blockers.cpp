@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr Duration kViewPause = 120ms;
 constexpr Duration kLongestSearch = 1500ms;
 constexpr int kUnseenTries = 5;  ///< of a wait that the server does not show, as for a lock of a whole table
-/// How long our session that waits lasts, should it be left behind.
+/// Lifetime of our waiting session, should we die.
 constexpr char kProbeTimes[] = "SET SESSION innodb_lock_wait_timeout=2,lock_wait_timeout=2";
 
 /// Where a server says who waits for whom, and what it wants for that besides the right PROCESS.
@@ -33,7 +33,7 @@ constexpr Waits kMariaDb{"information_schema.INNODB_LOCK_WAITS", "w.requesting_t
 constexpr Waits kMySql8{"performance_schema.data_lock_waits", "w.REQUESTING_ENGINE_TRANSACTION_ID",
                         "w.BLOCKING_ENGINE_TRANSACTION_ID", "w.BLOCKING_ENGINE_LOCK_ID", "performance_schema"};
 
-/// Who waits in front of us blocks us as well, but the lock that does so is the one that he asks for. MariaDB has one
+/// Skips sessions queued ahead of us: they block us only by the lock they request. MariaDB has one
 /// number, 0, for all transactions that have only shared locks.
 std::string blockers_of(const Waits& waits, std::uint64_t session) {
   return std::string("SELECT DISTINCT b.trx_mysql_thread_id,p.USER,p.HOST,") + kServerMicroseconds +

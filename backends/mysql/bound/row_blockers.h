@@ -12,7 +12,7 @@
 
 namespace dlock::mysql {
 
-/// A session whose transaction has locked a row. Fields that the server does not tell are 0 or empty.
+/// A session whose transaction has locked a row. Fields that the server does not give are 0 or empty.
 struct RowBlocker {
   std::uint64_t session = 0;
   std::string user;

@@ -42,7 +42,7 @@ bool is_number(const std::string& value) {
   return value.find_first_not_of("0123456789+-.eE") == std::string::npos && whole_number<double>(value);
 }
 
-/// What a value that is no number is compared with; for others nobody asks.
+/// The counterpart of a value that is not a number; unused for others.
 std::string type_query(const UserRow& row) {
   if (is_number(row.value)) return "NULL";
   return "(SELECT DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=_utf8mb4 " +
@@ -54,7 +54,7 @@ bool is_date(const std::string& value) {
   return value.find_first_not_of("0123456789-:. T") == std::string::npos && !value.empty() && is_digit(value.back());
 }
 
-/// What a column of that type has, if `value`, which is no number, is none of these. The server would take what the
+/// Values of a column of that type, if `value`, which is not a number, is none of them. The server would take what the
 /// text begins with: 42 for '42abc', or 0; the first of May for '2026-05-01abc'.
 const char* misfit(const std::string& type, const std::string& value) {
   if (type.ends_with("int") || type == "decimal" || type == "float" || type == "double" || type == "year")
@@ -237,7 +237,7 @@ Result<std::optional<std::uint64_t>> BoundStore::holder(TimePoint until) {
     return std::optional(leading_number<std::uint64_t>(used->rows.empty() ? "0" : used->rows[0][0].value_or("0")));
   }
   if (const auto database = servers_.connect(until, nullptr); !database) return database.error();
-  // A key that was never locked has no row yet: nobody holds it.
+  // A key that was never locked has no row yet: it is free.
   const auto there = say("SELECT 1 FROM " + where_ + " LIMIT 1", until, nullptr);
   if (!there) return there.error();
   if (there->rows.empty()) return std::optional<std::uint64_t>(0);

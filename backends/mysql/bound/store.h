@@ -29,7 +29,7 @@ class BoundStore {
 
   /// Begins to wait in the queue of the server. REQUIRES: nothing is held.
   Result<void> begin_wait(const WaitingNote& note, int seconds, TimePoint until, Control* control);
-  /// What the outcome of that wait means. kNo: its time is over, or the server has ended it.
+  /// Meaning of the outcome of that wait. kNo: its time is over, or the server has ended it.
   Result<Got> waited(const Outcome& outcome, TimePoint until);
 
   /// Releases the lock; the connection stays usable. Changes in the transaction that holds a row are undone.
@@ -37,7 +37,7 @@ class BoundStore {
   /// The same, but the changes are kept.
   Result<void> give_back(TimePoint until);
 
-  /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not tell
+  /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not say
   /// which. Connects if need be.
   Result<std::optional<std::uint64_t>> holder(TimePoint until);
 

@@ -22,13 +22,13 @@ namespace {
 constexpr std::size_t kStack = 512UL * 1024;  ///< touched only as far as it is used; a TLS handshake needs 40 KiB
 constexpr int kGoodbye = 100;                 ///< ms
 
-/// What follows is to be sent.
+/// The next statement is to be sent.
 bool goes_on(const Outcome& outcome) {
   const auto* answer = std::get_if<Answer>(&outcome);
   return answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
 }
 
-/// What the owner of a connection and its thread have in common; as long as the later of the two.
+/// State shared by the owner of a connection and its thread; lives as long as the later of the two.
 class Exchange {
  public:
   explicit Exchange(const DatabaseSettings& settings) : settings_(settings), guard_(settings.tls.has_value()) {}
@@ -134,7 +134,7 @@ class Exchange {
   const UniqueFd asked_{eventfd(0, EFD_CLOEXEC)};  ///< the thread waits in a read of it
   mutable std::mutex mutex_;
   std::optional<std::string> statement_;  ///< guarded, as all below
-  std::string next_;                      ///< behind it
+  std::string next_;                      ///< after it
   bool went_on_ = false;                  ///< next_ was sent
   std::optional<Outcome> outcome_;
   bool dismissed_ = false;

@@ -113,7 +113,7 @@ void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
   }
 }
 
-/// The library tells neither the end of a batch nor what its later statements have changed.
+/// The library shows neither the end of a batch nor the changes of its later statements.
 Answer run(sql::Statement& statement, const std::string& text, bool batch, std::size_t fields) {
   Answer answer;
   bool rows = statement.execute(text);
@@ -156,7 +156,7 @@ void ConnectorSession::prepare_library() {
   mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
   mysql_port = MYSQL_PORT;  // otherwise /etc/services is asked for it, which opens fifty files
   driver();
-  on_exit(end_process, nullptr);  // behind the driver, so that it is called before the driver goes
+  on_exit(end_process, nullptr);  // after the driver, so that it is called before the driver goes
   WireGuard::watch_library();
 }
 
@@ -198,7 +198,7 @@ Outcome ConnectorSession::connect() {
   return outcome;
 }
 
-/// Where sessions begin with a small max_join_size the library's own questions are refused; so it is told to ask for
+/// Where sessions begin with a small max_join_size the library's own questions are refused; so it is set to ask for
 /// more before them, which is a round trip.
 void ConnectorSession::open() {
   auto options = options_of(settings_);

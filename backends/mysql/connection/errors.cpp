@@ -29,8 +29,8 @@ bool tells_read_only(const Failure& failure) {
 
 constexpr char kDoctor[] = "look at it with: dlock doctor";
 
-/// What errors of a server mean to users of dlock. Unavailable is only what ends by itself, or with another connection;
-/// what a server refuses for good is denied, misconfigured or unsupported. What is not here and does not cut the
+/// Meaning of a server's errors for users of dlock. Unavailable is only one that ends by itself, or with a new
+/// connection; a refusal for good is denied, misconfigured or unsupported. What is not here and does not cut the
 /// connection off is for good too. dlock-mysql(7) has the same table.
 struct Meaning {
   ErrorCode error;

@@ -14,7 +14,7 @@ std::string table(const char* name, const std::string& columns) {
 }  // namespace
 
 std::vector<Table> tables() {
-  // Who holds a row that is the lock.
+  // The holder of a row that is the lock.
   const std::string holder_columns =
       "  owner VARBINARY(64) NULL,\n"
       "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
@@ -61,7 +61,7 @@ std::vector<Table> tables() {
              "  created BIGINT NOT NULL,\n"
              "  added BIGINT NOT NULL DEFAULT 0\n"),
        "name varbinary"},
-      // A second fence behind the decisions: nothing is ever negative.
+      // A second fence after the decisions: nothing is ever negative.
       {kSegmentTable,
        table(kSegmentTable,
              "  stock BIGINT UNSIGNED NOT NULL,\n"

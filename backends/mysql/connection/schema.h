@@ -22,7 +22,7 @@ inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 
 inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
 inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< the items of each segment
-inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< what each request was answered
+inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< the answer to each request
 inline constexpr char kReservationTable[] =
     "dlock_stock_open";  ///< when those end that are neither sold nor given back
 
@@ -49,7 +49,7 @@ std::string keys_query();
 /// Misconfigured if that answer has another key for `table`: one name could have two rows, or two names one.
 Result<void> judge_key(const Table& table, const Answer& keys);
 
-/// What `dlock setup --print` shows: the statements, and the least privileges of an account.
+/// Text of `dlock setup --print`: the statements, and the least privileges of an account.
 std::string setup_script(const std::string& database);
 
 }  // namespace dlock::mysql

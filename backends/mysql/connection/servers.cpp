@@ -80,7 +80,7 @@ Result<Database*> Servers::connect(TimePoint until, Control* control) {
   std::optional<Error> error;
   const std::size_t count = servers_.size();
   for (std::size_t i = 0; i < count; ++i) {
-    // What is left of the time is shared by those that were not asked yet.
+    // The rest of the time is shared by those that were not asked yet.
     const TimePoint now = clock_.now();
     const Duration share = (until - now) / static_cast<std::int64_t>(count - i);
     const std::size_t index = (at_ + i) % count;

@@ -20,12 +20,12 @@ int ma_pvio_register_callback(my_bool add, void (*callback)(int mode, MYSQL* mys
 namespace dlock::mysql {
 namespace {
 
-/// Ways to log in that show a password to nobody: what is sent proves it against a fresh salt, and cannot be turned
+/// Ways to log in that do not reveal the password: the message proves it against a fresh salt, and cannot be turned
 /// back.
 #define DLOCK_PROOFS "mysql_native_password,client_ed25519,parsec"
 constexpr char kProofs[] = DLOCK_PROOFS;
 
-/// A server whose certificate was verified may be told the password itself. Not `dialog`: it would ask the terminal.
+/// A server whose certificate was verified may get the password itself. Not `dialog`: it would ask the terminal.
 constexpr char kForVerified[] = DLOCK_PROOFS ",caching_sha2_password,sha256_password,mysql_clear_password";
 
 /// A broken connection must be noticed while the server works on a statement for long, which is how waiters wait.
@@ -62,7 +62,7 @@ void keep_alive(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
 }
 
-/// Since 3.4 the library wants TLS unless it is told otherwise.
+/// Since 3.4 the library wants TLS unless it is set otherwise.
 void stay_plain(MYSQL* mysql) {
   const my_bool no = 0;
   mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &no);

@@ -27,7 +27,7 @@ class WireGuard {
   static void watch_library();
 
   /// `tls`: the library verifies the server's certificate before it begins a login (there is a ca-file), so the server
-  /// may be told the password itself.
+  /// may get the password itself.
   explicit WireGuard(bool tls) : tls_(tls) {}
   WireGuard(const WireGuard&) = delete;
   WireGuard& operator=(const WireGuard&) = delete;
@@ -50,8 +50,8 @@ class WireGuard {
   /// The socket, for poll; -1 before the server's greeting. Valid as long as this object.
   int socket() const;
 
-  /// The LAST_INSERT_ID() that the last statement has set, which the library's Connector does not tell. Between enter()
-  /// and leave() only, while there is a connection.
+  /// The LAST_INSERT_ID() that the last statement has set, which the library's Connector does not return. Between
+  /// enter() and leave() only, while there is a connection.
   std::uint64_t number() const;
 
   /// Whether the server has announced one more answer than were read. As number().
@@ -60,7 +60,7 @@ class WireGuard {
   /// The login method that the server's last packet has asked for, and the library has refused.
   std::string refused_login() const;
 
-  /// Why the server has ended the session, if its last packet says so: the library tells only that it has ended.
+  /// Why the server has ended the session, if its last packet says so: the library says only that it has ended.
   std::string aborted() const;
 
   /// For the library's callback only: `piece` has arrived on the connection of this thread.

@@ -23,7 +23,7 @@ constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
 constexpr Duration kLongestPause = 200ms;
 constexpr Duration kCollisionPause = 1ms;
 constexpr Duration kQuickPause = 5ms;
-constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
+constexpr int kQuickAttempts = 20;      ///< after a gate that is being passed, when we may not wait
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
 constexpr Duration kQueueBeat = 1s;  ///< between two signs of life in the poll queue
@@ -89,7 +89,7 @@ bool LeaseLock::passes_soon() {
   return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
 }
 
-/// The row as it is now. One that nobody holds is taken in the same statement, unless the lock is only looked at.
+/// The row as it is now. A free one is taken in the same statement, unless the lock is only looked at.
 Result<LeaseReading> LeaseLock::read(Control& control) {
   if (auto reading = std::exchange(came_with_gate_, std::nullopt)) return std::move(*reading);
   const TimePoint until = asked_by();
@@ -141,7 +141,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   }
   const bool may = take.already || reading.gate == true || store_.has_gate();
   if (may) return write(reading, std::move(take), control);
-  admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
+  admits_ = true;  // the owner of the gate is about to take it, or died a moment ago
   acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
   remaining_ = 0;
   return Busy{};
@@ -159,13 +159,13 @@ LeaseLock::Step LeaseLock::write(const LeaseReading& reading, LeaseTake take, Co
   return Again{};
 }
 
-/// Before the row is read again that somebody else was faster to change: where a hundred change it at the same time,
+/// Before the row is read again that another was faster to change: where a hundred change it at the same time,
 /// most of what they send would be in vain.
 Duration LeaseLock::collision_pause() {
   return jitter(std::min(kLongestPause, kCollisionPause * (1 << std::min(collisions_++, 8))));
 }
 
-/// With so much `left` when the request was sent that tells it.
+/// With so much `left` when the request was sent that returned it.
 Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left) {
   row_ = take.next;
   unknown_ = unknown_take_ = false;

@@ -20,9 +20,9 @@ namespace dlock::mysql {
 ///   gate is taken: wait for it in the server's own queue --> the same --> held
 ///   there is no row yet, or we share one: read it --> write it --> held
 ///   row is busy though the gate was free (readers, a lease without a process, a holder that lost its connection):
-///     who has the gate looks again now and then, nobody else does
+///     the waiter with the gate looks again now and then, others do not
 ///
-/// An exclusive holder keeps the gate, so its release wakes the first waiter and nobody else. Readers and permit
+/// An exclusive holder keeps the gate, so its release wakes the first waiter alone. Readers and permit
 /// holders pass through it. Where the server has no named locks every waiter looks by itself, with jitter.
 class LeaseLock final : public LockDriver, private Acquirer {
  public:
@@ -37,7 +37,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
 
  private:
-  struct Again {};  ///< somebody else has changed the row: read it again at once
+  struct Again {};  ///< another has changed the row: read it again at once
   using Step = std::variant<Busy, Again, Granted, Error>;
 
   Attempt attempt(TimePoint until, Control& control) override;
@@ -94,7 +94,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   std::int64_t remaining_ = 0;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
   int generation_ = 0;            ///< Servers::generation() of that connection
-  ServerTime since_ = 0;          ///< when we were first told to wait
+  ServerTime since_ = 0;          ///< when we began to wait
 };
 
 }  // namespace dlock::mysql

@@ -21,7 +21,7 @@ constexpr Duration kRetryAfter = 10ms;
 
 }  // namespace
 
-/// Nobody else is in the row as we know it, and it was written through this connection.
+/// The row as we know it has no other holder, and was written through this connection.
 bool LeaseLock::is_alone() const {
   if (unknown_ || row_.version == 0 || row_.holders.size() != 1) return false;
   const LeaseHolder& holder = row_.holders.front();
@@ -95,7 +95,7 @@ void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Database* database = servers_.current()) database->add_interest(fds);
 }
 
-/// The server has ended the connection: by KILL (so a force-release tells us), or because it goes down. The row says
+/// The server has ended the connection: by KILL (so a force-release reaches us), or because it goes down. The row says
 /// what that means.
 Renewal LeaseLock::held(TimePoint now) {
   Database* database = servers_.current();

@@ -37,7 +37,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// What follows the connection.
+/// The part after the connection.
 std::string rest_of(const LeaseHolder& holder) {
   std::string entries;
   for (const std::string& entry : holder.entries) entries += (entries.empty() ? "" : ",") + entry;

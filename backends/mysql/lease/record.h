@@ -25,7 +25,7 @@ struct LeaseHolder {
   std::uint64_t token = 0;
   ServerTime since = 0;
   ServerTime until = 0;              ///< when the lease ends
-  std::int64_t delay = 0;            ///< lock-delay: µs after `until` in which nobody gets the lock
+  std::int64_t delay = 0;            ///< lock-delay: µs after `until` in which the lock stays closed
   std::uint64_t connection = 0;      ///< the server's id of its connection when it wrote this; 0: none
   std::vector<std::string> entries;  ///< the owners that are inside (re-entry), itself included
   std::string who;                   ///< who_text(), of a permit with_slot()

@@ -99,8 +99,8 @@ LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now
   return open ? add(std::move(row), ask, now) : LeaseDecision(busy(row, ask.mode, now));
 }
 
-std::optional<LeaseRow> extend(const LeaseRow& read, const std::string& owner, Duration ttl, bool exact,
-                               ServerTime now, const std::string& ran) {
+std::optional<LeaseRow> extend(const LeaseRow& read, const std::string& owner, Duration ttl, bool exact, ServerTime now,
+                               const std::string& ran) {
   LeaseRow row = read;
   LeaseHolder* holder = find(row, owner);
   if (!holder || holder->until <= now) return std::nullopt;

@@ -38,7 +38,7 @@ struct LeaseTake {
   bool already = false;  ///< it was ours before: an answer had been lost
 };
 struct LeaseBusy {
-  std::int64_t remaining = 0;  ///< µs until somebody's lease ends by itself
+  std::int64_t remaining = 0;  ///< µs until the next lease ends by itself
 };
 /// The request does not agree with the holders on mode or permits; `held` says how they hold it.
 struct LeaseDisagreement {
@@ -52,7 +52,7 @@ LeaseHolder newcomer(const LeaseAsk& ask);
 
 LeaseDecision try_take(const LeaseRow& row, const LeaseAsk& ask, ServerTime now);
 
-/// Whether nobody holds the lock and no lock-delay runs.
+/// Whether the lock is free and no lock-delay runs.
 bool is_free(const LeaseRow& row, ServerTime now);
 
 /// The row in which the lease of `owner` ends `ttl` from `now`, but not earlier than before unless `exact`. nullopt:

@@ -23,7 +23,7 @@ constexpr char kGate[] = "@dlock_gate";
 constexpr Duration kReadAgainPause = 40ms;  ///< before a server that could not be reached is asked again
 constexpr Duration kShortestRest = 1ms;     ///< after a lost race; then longer each time
 constexpr Duration kLongestRest = 200ms;
-constexpr std::size_t kFirstColumn = 4;  // behind gate, time, connection and read_only
+constexpr std::size_t kFirstColumn = 4;  // after gate, time, connection and read_only
 
 std::string key_of(Strategy strategy, const LockName& name) {
   return "strategy='" + std::string(strategy_name(strategy)) + "' AND name=" + literal(name.text());
@@ -79,7 +79,7 @@ std::string holds_of(const LeaseRow& row) {
   return std::to_string(count);
 }
 
-/// What is read of rows: fields as row_of() and the rest of a reading expect them.
+/// Columns that are read of rows: fields as row_of() and the rest of a reading expect them.
 std::string read_columns(const std::string& gate, const std::string& refuses) {
   return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID()," + refuses + "," + kColumns;
 }
@@ -190,7 +190,7 @@ Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* 
 }
 
 /// As add() in rules.cpp would write it, by the server's clock of that moment. A row that `given_up` its owner has its
-/// name in it. The version is the token: one number tells both.
+/// name in it. The version is the token: one number for both.
 std::string LeaseStore::take_statement(const LeaseAsk& ask) const {
   const LeaseHolder ours = newcomer(ask);
   const std::string now = kServerMicroseconds;
@@ -247,7 +247,7 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
 }
 
 std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const {
-  // A row that was swept and made anew must not have a version that somebody remembers.
+  // A row that was swept and made anew must not have a version that a client remembers.
   next.version = read.version == 0 ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
   const std::string table(kLockTable);
   const std::string values = "version=" + std::to_string(next.version) + ",fence=" + std::to_string(next.fence) +

@@ -26,7 +26,7 @@ struct LeaseReading {
   bool galera = false;           ///< the server is a node of a Galera cluster; not known of a row that was just taken
 };
 
-enum class Written { kYes, kNo };  ///< kNo: somebody else changed the row meanwhile
+enum class Written { kYes, kNo };  ///< kNo: another has changed the row since
 
 /// The row of one lock in the table dlock_lock, and its gate: a named lock that an exclusive holder keeps while it
 /// holds, and that the next in the queue then gets. The row alone decides who holds. Each statement is about one row,
@@ -43,7 +43,7 @@ class LeaseStore {
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
   Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
 
-  /// Takes the row for `ask.owner` if the row exists and nobody holds it, and reads it in the same round trip: the
+  /// Takes the row for `ask.owner` if the row exists and is free, and reads it in the same round trip: the
   /// reading says who holds now. `wants_gate`: takes the row only together with the gate, unless this has the gate
   /// already.
   Result<LeaseReading> take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control);

@@ -10,8 +10,8 @@
 
 namespace dlock::mysql {
 
-/// A lock of strategy=unique or occupy, for PolledLock: waiters ask again and again, because the server tells nobody
-/// when such a lock becomes free.
+/// A lock of strategy=unique or occupy, for PolledLock: waiters ask again and again, because the server does not
+/// announce when such a lock becomes free.
 std::unique_ptr<PollableLock> row_lock(Settings settings, const Dial& dial, const LockSpec& spec,
                                        const Runtime& runtime);
 

@@ -196,8 +196,9 @@ Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Dur
   const bool asks = !exact && revoked_.empty();  // whoever leaves it hears of nothing any more
   const std::string end = exact ? end_after(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")";
   const auto renewed =
-      change("UPDATE " + table_ + " SET expires=" + end + (ran.empty() ? "" : ",info=" + with_word(ran_word(ran))) + where(name) + " AND owner=" + literal(owner) +
-                 " AND expires>UTC_TIMESTAMP(6)" + (asks ? " AND " + unasked() : "") + kUnlessReadOnly,
+      change("UPDATE " + table_ + " SET expires=" + end + (ran.empty() ? "" : ",info=" + with_word(ran_word(ran))) +
+                 where(name) + " AND owner=" + literal(owner) + " AND expires>UTC_TIMESTAMP(6)" +
+                 (asks ? " AND " + unasked() : "") + kUnlessReadOnly,
              until, control);
   if (!renewed || *renewed) return renewed;
   const auto read = read_state(name, until, control);
@@ -210,9 +211,10 @@ Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Dur
 
 Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
                                 const std::string& by, TimePoint until) {
-  const auto asked = change("UPDATE " + table_ + " SET info=" + with_word(by) + where(name) + " AND owner=" + literal(owner) +
-                                " AND token=" + std::to_string(token) + " AND " + unasked(),
-                            until, nullptr);
+  const auto asked =
+      change("UPDATE " + table_ + " SET info=" + with_word(by) + where(name) + " AND owner=" + literal(owner) +
+                 " AND token=" + std::to_string(token) + " AND " + unasked(),
+             until, nullptr);
   if (!asked || *asked) return asked;
   const auto read = read_state(name, until, nullptr);
   if (!read) return read.error();

@@ -52,12 +52,12 @@ class RowStore {
   /// visible yet.
   bool is_row_locked() const { return row_locked_; }
 
-  /// Renews the lease for `ttl` from now, but does not shorten it unless `exact`, and then notes `ran` (LeaveSpec). False: `owner` does not hold the
-  /// lock.
+  /// Renews the lease for `ttl` from now, but does not shorten it unless `exact`, and then notes `ran` (LeaveSpec).
+  /// False: `owner` does not hold the lock.
   Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, const std::string& ran,
                      TimePoint until, Control* control);
 
-  /// Who has asked the holder to end, as the last renew() has seen; empty: nobody.
+  /// Author of a revocation, as the last renew() has seen; empty: none.
   const std::string& revoked() const { return revoked_; }
   /// Writes there who asks; what was asked first stays. False: `owner` does not hold the lock with `token`.
   Result<bool> ask_back(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& by,
@@ -75,7 +75,7 @@ class RowStore {
   Result<bool> release_foreign(const LockName& name, TimePoint until);
 
   Result<std::vector<LockName>> names(TimePoint until);  ///< of the locks that are held, or whose lease has ended
-  Result<std::vector<LockName>> over(TimePoint until);   ///< whose lease has ended and that nobody has taken since
+  Result<std::vector<LockName>> over(TimePoint until);   ///< whose lease has ended and that were not taken since
   /// Frees the row of a lock whose lease has ended. False: there is none.
   Result<bool> sweep(const LockName& name, TimePoint until);
 

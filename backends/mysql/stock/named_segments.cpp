@@ -28,7 +28,8 @@ std::string lock_expression(const std::string& stock, const std::string& segment
   return "CONCAT('dlock:',IF(" + std::string(kGalera) + ",NULL,MD5(DATABASE())),'." + stock + ".'," + segment + ")";
 }
 
-/// Who has this one is the next at the segment, and has it only as long as the wait: so the queues are equally long.
+/// The holder of this one is the next at the segment, and has it only as long as the wait: so the queues are equally
+/// long.
 std::string seat_expression(const std::string& stock, const std::string& segment) {
   return "CONCAT('dlock:',MD5(DATABASE()),'+" + stock + ".'," + segment + ")";
 }
@@ -136,8 +137,8 @@ Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePo
   return error_of(failure, servers_.server());
 }
 
-/// The rows come in the order of their key, so that the server asks for no lock behind the first that it gets. Where
-/// all are locked, one that nobody else waits for, so that none lies idle while others are waited for.
+/// The rows come in the order of their key, so that the server asks for no lock after the first that it gets. Where
+/// all are locked, one without another waiter, so that none lies idle while others are waited for.
 Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockRequest& request, int start,
                                                                     Duration ttl, const CallLimit& limit) {
   const auto found = find_(request.stock, limit);

@@ -64,7 +64,7 @@ class NamedSegments final : public SegmentLocks {
   const Reserve reserve_;
   StockKey stock_;
   int held_ = 0;  ///< the connection that holds locks; 0: none
-  int told_ = 0;  ///< the connection that was told how long it may be silent
+  int told_ = 0;  ///< the connection that has its limit for silence
   Duration told_ttl_{0};
   bool refused_ = false;
 };

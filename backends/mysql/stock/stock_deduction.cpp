@@ -50,7 +50,7 @@ Result<std::optional<StockAnswer>> Deduction::look_and_deduct(int start, const C
   return std::optional<StockAnswer>();
 }
 
-/// Those that somebody else has locked are passed by; otherwise it is a look without any lock.
+/// Rows that another has locked are passed by; otherwise it is a look without any lock.
 std::optional<Deduction::Place> Deduction::choose(int start) {
   const std::string first = std::to_string(start);
   std::vector<std::string> where{"segment>=" + first, "segment<" + first};

@@ -15,7 +15,7 @@ namespace dlock::mysql {
 /// A lock to wait for at the beginning of a deduction's batch, as SQL expressions.
 struct LockFirst {
   std::string lock = {};        ///< takes the lock; 1: it is ours; empty: no lock is wanted
-  std::string afterwards = {};  ///< evaluated behind `lock`, whatever its value
+  std::string afterwards = {};  ///< evaluated after `lock`, whatever its value
 };
 
 /// The three ways to deduct all items of a new request from one segment. All other requests are left to the transaction

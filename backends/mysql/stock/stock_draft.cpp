@@ -105,7 +105,7 @@ void StockDraft::read_segments(const std::vector<Row>& rows) {
   }
 }
 
-/// All that are not told yet, at once.
+/// All that are not sent yet, at once.
 FencingToken StockDraft::token(const LockName& id) {
   if (const auto known = tokens_.find(id); known != tokens_.end()) return known->second;
   untold_.insert(id);

@@ -42,7 +42,7 @@ class StockDraft {
   /// Removes the record of a request.
   void forget(const LockName& id);
 
-  /// Sends all changes, and returns the rows of `queries` behind them.
+  /// Sends all changes, and returns the rows of `queries` after them.
   std::vector<Row> read(const std::string& queries);
   /// Hands all changes to the transaction.
   void flush();
@@ -63,8 +63,8 @@ class StockDraft {
   std::set<LockName> untold_;  ///< reservations of this transaction whose tokens were not asked for
   std::map<int, StockLedger::Change> moves_;
   std::string requests_;      ///< rows to be inserted
-  std::string reservations_;  ///< rows to be inserted into the reservations, behind `requests_`
-  std::string behind_;        ///< ";" and a statement about reservations, which go behind the segments
+  std::string reservations_;  ///< rows to be inserted into the reservations, after `requests_`
+  std::string behind_;        ///< ";" and a statement about reservations, which go after the segments
 };
 
 }  // namespace dlock::mysql

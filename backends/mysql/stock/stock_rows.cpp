@@ -11,7 +11,7 @@
 namespace dlock::mysql {
 namespace {
 
-/// A client that is silent for so long may have left rows locked behind it.
+/// A client that is silent for so long may have left rows locked.
 constexpr int kIdleSeconds = 15;
 
 Settings for_batches(Settings settings) {
@@ -130,7 +130,7 @@ void StockRows::create(const LockName& name, Quantity quantity, int segments, co
   transaction_.write("DELETE FROM " + std::string(kReservationTable) + " WHERE stock=" + stock + " AND id=''");
 }
 
-/// The segments first: who is about to deduct from them alone writes down its request behind that, or not at all.
+/// The segments first: a deduction from them alone writes its request after that, or not at all.
 void StockRows::drop() {
   for (const char* table : {kSegmentTable, kRequestTable, kReservationTable}) {
     transaction_.write("DELETE FROM " + of_stock(table));
@@ -157,7 +157,7 @@ Error StockRows::missing(std::size_t segment) const {
 
 Result<StockState> StockRows::state(const LockName& /*name*/) { return read_state(draft_.read(state_query())); }
 
-/// All of it in one look, and behind it how many reservations there are.
+/// All of it in one look, and after it the number of reservations.
 std::string StockRows::state_query() const {
   return "SELECT segment,quantity,reserved,taken,refunded FROM " + of_stock(kSegmentTable) +
          " ORDER BY segment;SELECT COUNT(*) FROM " + of_stock(kReservationTable);
@@ -220,7 +220,7 @@ Result<std::vector<StockRows::Reservation>> StockRows::reservations(const std::s
   return found;
 }
 
-/// Who sweeps the same at the same time waits at its row, and finds it gone.
+/// A second sweep at the same time waits at the row, and finds it gone.
 Result<void> StockRows::sweep(bool /*needed*/) {
   if (!std::exchange(overdue_, false)) return {};
   const auto over = reservations(" AND o.expires<=UTC_TIMESTAMP(6)");

@@ -70,7 +70,7 @@ Result<std::vector<Row>> Transaction::finish(const std::string& statements) {
   return error;
 }
 
-/// A server waits for nobody who is gone; where a rollback cannot be sent, the end of the connection is one.
+/// A server does not wait for a client that is gone; where a rollback cannot be sent, the end of the connection is one.
 void Transaction::rollback() {
   pending_.clear();
   error_.reset();

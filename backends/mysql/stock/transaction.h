@@ -30,14 +30,14 @@ class Transaction {
   /// Adds a change, which is sent at the end at the latest.
   void write(const std::string& statement);
 
-  /// Sends the changes so far, and returns the rows of `queries` (several with ';' between them) behind them.
+  /// Sends the changes so far, and returns the rows of `queries` (several with ';' between them) after them.
   std::vector<Row> read(const std::string& queries);
 
   /// Commits; returns the rows of `last_query` (empty: none), which is sent before COMMIT. Unavailable if the
-  /// connection was cut off meanwhile: whether the transaction was committed is unknown. After any other error it was
+  /// connection was cut off during it: whether the transaction was committed is unknown. After any other error it was
   /// not.
   Result<std::vector<Row>> commit(const std::string& last_query = {});
-  /// The same, but `query` is sent behind COMMIT; it may ask about the session, not about tables.
+  /// The same, but `query` is sent after COMMIT; it may ask about the session, not about tables.
   Result<std::vector<Row>> commit_and_tell(const std::string& query);
   void rollback();
 
@@ -61,7 +61,7 @@ class Transaction {
   Clock& clock_;
   CallLimit limit_{};
   std::string pending_;  ///< to be sent
-  int generation_ = 0;   ///< of the connection that was told how long to wait for rows
+  int generation_ = 0;   ///< of the connection that has its limit for row locks
   std::uint64_t mark_ = 9'000'000'000'000'000'000;
   bool open_ = false;  ///< the server has begun it
   bool worth_repeating_ = false;

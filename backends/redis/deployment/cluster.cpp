@@ -28,7 +28,7 @@ struct Attempt {
   Duration patience = kFirstPatience;
   int hops = 0;
   std::optional<Endpoint> ask = {};  ///< where the next try goes, with ASKING, instead of to the owner of the slot
-  std::string trouble = {};          ///< what was wrong last
+  std::string trouble = {};          ///< the last fault
   std::string next = {};
 };
 
@@ -244,7 +244,7 @@ Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Cl
     return Error{ErrorCode::kMisconfigured, "a " + url.scheme + " URL names nodes of the cluster",
                  "write " + url.scheme + "://node1,node2,node3"};
   }
-  // What is wrong with the settings shows before anything is asked.
+  // Faults of the settings show before anything is asked.
   auto settings = connection_settings(url, endpoints(url).front());
   if (!settings) return settings.error();
   if (settings->database != 0) {

@@ -49,7 +49,7 @@ class SingleDeployment final : public Deployment {
                                   Control* control) override {
     std::vector<Reply> answered;
     std::span<const Command> left = commands;
-    std::optional<Error> busy;  // tells more than that the last question found no time
+    std::optional<Error> busy;  // says more than that the last question found no time
     for (Pause pause;;) {
       const bool was_open = !connection_.is_closed();
       auto replies = call_once(left, until, control);
@@ -84,7 +84,7 @@ class SingleDeployment final : public Deployment {
  private:
   Result<std::vector<Reply>> call_once(std::span<const Command> commands, TimePoint until, Control* control) {
     const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);
-    std::optional<Error> why;  // of an attempt that had its time: tells more than that the last one had none
+    std::optional<Error> why;  // of an attempt that had its time: says more than that the last one had none
     for (Pause pause;;) {
       auto connected = connect(connection_, clock_, connect_by, control);
       refused_ = !connected;

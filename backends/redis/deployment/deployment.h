@@ -20,7 +20,7 @@ class Deployment {
   virtual ~Deployment() = default;
 
   /// Sends `commands`, whose keys are all in the slot of `key`, as one pipeline to the server in charge, and gives
-  /// back one reply each. Unavailable: the outcome is unknown, or nobody could be reached (the message says which).
+  /// back one reply each. Unavailable: the outcome is unknown, or no server could be reached (the message says which).
   /// `control` may be nullptr.
   virtual Result<std::vector<Reply>> call(const std::string& key, const std::vector<Command>& commands, TimePoint until,
                                           Control* control) = 0;
@@ -63,7 +63,7 @@ class Deployment {
 Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint,
                                                Greet greet = Greet::kFirst);
 
-/// What redis://, rediss://, redis+unix:// and tair:// mean.
+/// Deployments of redis://, rediss://, redis+unix:// and tair://.
 Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
                                                       Greet greet = Greet::kFirst);
 /// redis+sentinel://, rediss+sentinel://

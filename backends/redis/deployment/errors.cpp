@@ -28,7 +28,7 @@ ErrorCode code_of(const Reply& reply) {
   return row != nullptr ? row->code : ErrorCode::kUnavailable;
 }
 
-/// An error ends with " script: HASH, on @user_script:LINE.": where in our script, which is nobody's business.
+/// An error ends with " script: HASH, on @user_script:LINE.": a place in our script, which says nothing to users.
 std::string without_place(const std::string& text) {
   const std::size_t place = text.find(", on @user_script");
   return place == std::string::npos ? text : text.substr(0, text.rfind(" script: ", place));

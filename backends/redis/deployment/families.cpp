@@ -13,7 +13,7 @@ constexpr std::size_t kLongestCount = 9;
 
 constexpr std::size_t kLongestToken = 128;
 
-/// What clients write as the owner of a lock: one word of letters, digits and the marks of base64 and UUIDs, or the raw
+/// Owner of a lock as clients write it: one word of letters, digits and the marks of base64 and UUIDs, or the raw
 /// bytes of a random number.
 bool is_token(std::string_view value) {
   const auto is_mark = [](unsigned char c) {
@@ -28,7 +28,7 @@ bool is_token(std::string_view value) {
          value.size() % 4 == 0;
 }
 
-/// What has an end may be the owner of a home-made lock, whatever it is but a text of JSON, XML or HTML.
+/// A value with a TTL may be the owner of a home-made lock, unless it is JSON, XML or HTML.
 bool may_be_owner(std::string_view value) {
   return !value.empty() && value.size() <= kLongestToken &&
          std::string_view("{[<\"").find(value.front()) == std::string_view::npos;

@@ -9,7 +9,7 @@
 
 namespace dlock::redis {
 
-/// What seems to be at a key that this layout does not understand.
+/// Probable content of a key that this layout does not understand.
 struct Family {
   std::string note;  ///< for people: which program's lock, and which layout to name in the URL; or what it is instead
   bool is_lock = false;  ///< of a known kind
@@ -22,13 +22,13 @@ Family family_of(std::string_view type, std::string_view sign, bool ends);
 /// Makes `participant` what stands for such a key: its note, and of data that is no lock the standing.
 void show_family(Participant& participant, std::string_view type, std::string_view sign, bool ends);
 
-/// What is at the key instead of a lock, exactly; empty: `shown` has no data that is none.
+/// Exact data at the key in the place of a lock; empty: `shown` has only locks.
 std::string data_to_drop(const LockState& shown);
 /// Deletes it if it is still there: the script answers {freed}, or {conflict}.
 Command drop_command(const std::string& key, const std::string& data);
 
 /// Whether `field` names an owner as Redisson does: "UUID:threadId", or "UUID:UUID" (node-redisson), each also with
-/// ":write" behind it.
+/// ":write" after it.
 bool is_redisson_owner(std::string_view field);
 
 /// Whether `value` is a count, as Redisson's semaphores keep it.

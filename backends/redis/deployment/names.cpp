@@ -17,7 +17,7 @@ std::string tag_in_slot_of(std::string_view name) {
   }
 }
 
-/// Three forms, told apart by their first character, because a cluster must find the companions where the key is.
+/// Three forms, which differ in their first character, because a cluster must find the companions where the key is.
 std::string stem(std::string_view name) {
   std::string text(kReserved);
   if (hash_tag(name) != name) return text.append("=").append(name);

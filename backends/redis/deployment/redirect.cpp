@@ -40,7 +40,7 @@ bool was_not_done(const Command& command, const Reply& reply) {
   return leaves_nothing(command);
 }
 
-/// What an error reply means that has nothing to do with the question.
+/// Meaning of an error reply that has nothing to do with the question.
 Error refused_question(const Reply& reply, const Endpoint& asked, std::string_view question) {
   if (!reply.is_error()) {
     return {ErrorCode::kUnavailable, asked.text() + " gave no sensible answer to " + std::string(question), ""};

@@ -35,7 +35,7 @@ class ReplicaCheck {
   }
 
   bool any() const { return wanted_ > 0; }
-  /// The commands to send behind the change. WAIT answers within `patience`.
+  /// The commands to send after the change. WAIT answers within `patience`.
   std::vector<Command> commands(Duration patience) const;
 
   enum class Outcome {
@@ -51,7 +51,7 @@ class ReplicaCheck {
  private:
   bool all_;
   std::int64_t wanted_;
-  std::int64_t least_;  ///< what "all" is at least
+  std::int64_t least_;  ///< the least that "all" means
   std::int64_t confirmed_ = 0;
 };
 

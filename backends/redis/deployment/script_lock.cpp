@@ -110,7 +110,7 @@ void ScriptLock::add_interest(std::vector<pollfd>& fds) const {
   if (!watch_at_) wake_.add_interest(fds);
 }
 
-/// `otherwise`: why, if nobody has said that it was freed by force.
+/// `otherwise`: the reason, if there is no note of a force-release.
 Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
   const std::string by = held_in().forced_by(spec_.owner, soon, control_);
@@ -120,7 +120,7 @@ Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
 /// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
 Duration ScriptLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
 
-/// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
+/// Only the one holder of an exclusive lock gets messages: renewals of many readers would wake each other.
 Renewal ScriptLock::held(TimePoint now) {
   if (Connection* first = connection(); first && !first->is_closed()) {
     if (const auto alive = first->advance(now); !alive) return RenewalDue{alive.error().message};
@@ -154,7 +154,7 @@ Renewal ScriptLock::held(TimePoint now) {
   return lost(taken_away() + store_name_, until);
 }
 
-/// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.
+/// The channel is closed with this object, when neither we nor others wait any more.
 Result<void> ScriptLock::release(TimePoint until) {
   return insist_gone(
       runtime_.clock, until, kFirstPollPause, unknown_,

@@ -76,7 +76,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   /// When to give up one attempt: a server that hangs does not get all the time until `until`, because another one may
   /// have taken its place.
   TimePoint attempt_limit(TimePoint until) const;
-  /// Of a question about the lock while it is waited for, or behind the wait; and of giving up.
+  /// Of a question about the lock while it is waited for, or after the wait; and of giving up.
   TimePoint look_end() const { return acquisition_.patience().look_end(runtime_.clock.now(), kLookBudget); }
   TimePoint give_up_end() const { return acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveUpBudget); }
   Granted grant(FencingToken token, std::string slot);

@@ -28,14 +28,15 @@ class ScriptStore {
 
   virtual ~ScriptStore() = default;
 
-  /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`, and then notes `ran` (LeaveSpec). Returns the holder's token, 0 if the layout
-  /// has none. Lost if `owner` does not hold the lock; Unavailable also if too few replicas have confirmed it.
+  /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`, and then notes `ran` (LeaveSpec). Returns the
+  /// holder's token, 0 if the layout has none. Lost if `owner` does not hold the lock; Unavailable also if too few
+  /// replicas have confirmed it.
   virtual Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
                                      TimePoint until, Control* control) = 0;
   /// Removes `entry` (nullptr: all entries) from the hold of `owner`, which ends with the last one, and from the queue.
   /// Lost if `owner` did not hold the lock.
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;
-  /// Who has freed the lock of `owner` by `dlock force-release`, and why; empty if there is no note of it.
+  /// Author and reason of a `dlock force-release` of the lock of `owner`; empty if there is no note of it.
   std::string forced_by(const Owner& owner, TimePoint until, Control* control);
   /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.
   virtual Command state_command() const = 0;
@@ -51,7 +52,7 @@ class ScriptStore {
   virtual Result<void> revoke(const LockState& /*shown*/, const std::string& /*by*/, TimePoint /*until*/) {
     return cannot_be_asked(name_, "Redisson's locks have no place for a word to their holder");
   }
-  /// Who has asked for the lock back, and why, as of the last renew(); empty: nobody.
+  /// Author and reason of a revocation, as of the last renew(); empty: none.
   const std::string& revoked() const { return revoked_; }
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
   Result<void> fence(FencingToken token, TimePoint until);

@@ -341,7 +341,7 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
   }
   auto login = sentinel_login(url);
   if (!login) return login.error();
-  // What is wrong with the settings shows before anything is asked.
+  // Faults of the settings show before anything is asked.
   if (auto settings = connection_settings(url, endpoints(url).front()); !settings) return settings.error();
   return std::unique_ptr<Deployment>(
       std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout, greet));

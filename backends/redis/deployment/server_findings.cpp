@@ -54,7 +54,7 @@ std::string grants_of(const std::vector<std::string>& commands, const std::vecto
   return grants;
 }
 
-/// What the user of the URL may do, tried on keys that mean nothing.
+/// Rights of the user of the URL, tried on keys that mean nothing.
 Finding rights(const std::string& server, Connection& connection, const NeededRights& needed, const Runtime& runtime) {
   const TimePoint until = runtime.clock.now() + runtime.patience;
   Command missing_rights{"EVAL", deployment_scripts::kMissingRights, "0", kKey};

@@ -14,11 +14,11 @@ namespace dlock::redis {
 /// Judges one server by its INFO: version, eviction, persistence, replicas. Pure.
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info);
 
-/// What a layout's user has to be allowed: the commands of its scripts, and its channels, with an unused one to try
+/// Rights that a layout's user needs: the commands of its scripts, and its channels, with an unused one to try
 /// that on, and the ACL rule that grants them all.
 struct NeededRights {
   std::vector<std::string> commands;
-  std::vector<std::string> rare;  ///< commands that no lock needs, only gc, or where a key is somebody else's
+  std::vector<std::string> rare;  ///< commands that no lock needs, only gc, or where a key is another's
   std::string channel;
   std::string channels_rule;
 };

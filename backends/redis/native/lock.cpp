@@ -54,8 +54,8 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   return Busy{by_->foreign};
 }
 
-/// Asks to be told when the key changes, and what it has now; of a holder (`all_reads`) its record, too, which says who
-/// asks for the lock back. nullopt if the server cannot; no right to read it tells nothing about whose it is.
+/// Asks for news of changes of the key, and for its value; of a holder (`all_reads`) its record, too, which says who
+/// asks for the lock back. nullopt if the server cannot; without the right to read it the owner stays unknown.
 std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Control* control) {
   if (!wake_.is_open()) return std::nullopt;
   std::vector<Command> commands{wake_.tracking(all_reads)};
@@ -73,7 +73,7 @@ std::optional<bool> NativeLock::is_still_ours(TimePoint until) {
   return value ? std::optional(value->text == spec_.owner.text()) : std::nullopt;
 }
 
-/// When a waiter that was told nothing looks by itself; nullopt: at once, the key has gone.
+/// When a waiter without news looks by itself; nullopt: at once, the key has gone.
 std::optional<TimePoint> NativeLock::next_look(Control& control) {
   const TimePoint now = runtime_.clock.now();
   Duration pause = interval() - jitter(interval() / 10);
@@ -87,7 +87,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
     pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestPollPause);
     pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
   }
-  // Free, but somebody before us may still come back to take it.
+  // Free, but a waiter before us may still come back to take it.
   const bool unsettled = !by_->remaining && !by_->foreign && now < store_.unsettled_until();
   if (unsettled) pause = std::min<Duration>(pause, store_.unsettled_until() - now + 1ms);
   if (by_->remaining) {
@@ -102,14 +102,14 @@ Result<LockState> NativeLock::describe(Control& control) { return store_.read_st
 
 Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
   if (grant.free_only) {
-    if (by_ && !by_->arrival.empty()) give_up();  // tells the next one
+    if (by_ && !by_->arrival.empty()) give_up();  // wakes the next one
     return Granted{{}, std::nullopt};
   }
   return ScriptLock::grant(grant.token, grant.slot);
 }
 
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
-/// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this; the
+/// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this; the
 /// same with a node of a cluster.
 void NativeLock::give_up() {
   const bool queued = by_ && !by_->arrival.empty();

@@ -12,8 +12,8 @@ namespace dlock::redis {
 
 /// One lock in the native layout. Each waiter gets a message on its own channel when its turn has come; the first in
 /// the queue, and every waiter while another client's lock is at the key, also hears of changes of the key; a timer on
-/// the remaining lease covers what no message tells. A holder hears of changes of its key (force-release, an operator's
-/// DEL).
+/// the remaining lease covers changes without a message. A holder hears of changes of its key (force-release, an
+/// operator's DEL).
 class NativeLock final : public ScriptLock {
  public:
   NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,

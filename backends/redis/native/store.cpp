@@ -10,21 +10,21 @@
 #include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
-#include "lib/lock/who_text.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/slots.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
 
-/// How many of its keys a script is told: all that every script knows, and those that are there while a lock is held by
+/// Number of keys that a script gets: all that every script knows, and those that are there while a lock is held by
 /// one holder, or by several. A cluster refuses a script while its slot moves if one of its keys is not there.
 constexpr std::size_t kAllKeys = 6;
 constexpr std::size_t kKeysOfOne = 3;
 constexpr std::size_t kKeysOfSeveral = 4;
 constexpr std::size_t kKeysToForce = 7;
 
-/// What a script is told about the holders that were shown, after `by`: owner, token, owner, token, ...
+/// Arguments of a script about the holders that were shown, after `by`: owner, token, owner, token, ...
 std::vector<std::string> shown_to(const std::string& by, const LockState& shown) {
   std::vector<std::string> arguments{by};
   for (const Participant& participant : shown.holders) {
@@ -56,12 +56,12 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
   if (is_unsettled()) flags += 'u';
-  auto answer =
-      run_confirmed(command_of(native_scripts::kAcquire, kAllKeys,
-                               {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
-                                std::to_string(ask.permits), ask.info, flags, ask.arrival, ms_text(ask.lock_delay),
-                                ms_text(ask.alive), slots_text(ask.slots)}),
-                    [](const Answer& e) { return e[0].text == "granted"; }, until, control);
+  auto answer = run_confirmed(
+      command_of(
+          native_scripts::kAcquire, kAllKeys,
+          {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
+           ask.info, flags, ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive), slots_text(ask.slots)}),
+      [](const Answer& e) { return e[0].text == "granted"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
@@ -106,7 +106,7 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (!several_ && e[0].text == "lost" && e.size() > 1 && e[1].text.starts_with("dlock:")) {
-    several_ = true;  // what we are inside of, or a lease of `acquire`
+    several_ = true;  // the hold around us, or a lease of `acquire`
     return renew(owner, ttl, exact, ran, until, control);
   }
   if (e[0].text == "renewed" && (e.size() == 3 || e.size() == 4)) {
@@ -114,7 +114,7 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   }
   if (e[0].text != "lost") return not_understood(store_);
-  const bool free = e.size() < 2 || e[1].text.empty() || several_;  // what is shared is taken from nobody
+  const bool free = e.size() < 2 || e[1].text.empty() || several_;  // a shared hold excludes no other shared one
   return Error{ErrorCode::kLost,
                free ? store_ + " has no such lock any more (it expired, was deleted, or the server forgot it)"
                     : "somebody else holds it on " + store_};

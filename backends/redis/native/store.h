@@ -39,8 +39,8 @@ struct NativeBusy {
   std::optional<Duration> remaining;  ///< of the present lease; nullopt: it has none
   int place = 0;                      ///< in the queue, 0 = first
   std::string arrival;
-  bool foreign = false;  ///< another client's lock, whose release no message tells
-  bool mute = false;     ///< the server refuses PUBLISH: no message tells of any release
+  bool foreign = false;  ///< another client's lock, whose release has no message
+  bool mute = false;     ///< the server refuses PUBLISH: releases have no message
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
@@ -67,8 +67,7 @@ class NativeStore final : public ScriptStore {
   bool is_unsettled() { return clock_.now() < unsettled_until(); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
-  const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact,
-                                          const std::string& ran);
+  const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact, const std::string& ran);
 
   struct Renewal {
     Owner owner;

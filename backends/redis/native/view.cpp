@@ -25,7 +25,7 @@ std::string foreign_owner(std::string_view value) {
   return "0x" + hex(value.substr(0, 64));
 }
 
-/// What scripts/read_state.lua gives: time, type, value, rest of the lease, four lists, and two numbers.
+/// Answer of scripts/read_state.lua: time, type, value, rest of the lease, four lists, and two numbers.
 bool is_view(const std::vector<Reply>& parts) {
   if (parts.size() != 10 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;

@@ -112,7 +112,7 @@ Result<ForceReleased> QuorumAdmin::drop_data(const LockName& name, const LockSta
   return ForceReleased{shown.holders};
 }
 
-/// A majority is told: each renewal that counts reads at least one of those records.
+/// A majority gets the revocation: each renewal that counts reads at least one of those records.
 Result<void> QuorumAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
   Result<void> told = other_holders(name);
   for (const Participant& holder : shown.holders) {
@@ -267,7 +267,7 @@ void QuorumAdmin::forget_ping(const LockName& name) {
 
 Result<KnownLocks> QuorumAdmin::known_locks() {
   KnownLocks known{scan_names()};
-  if (known.names.empty()) {  // or nobody answered
+  if (known.names.empty()) {  // or no server answered
     const auto any = inspect(*LockName::parse("dlock-inspect"));
     if (!any) return any.error();
   }

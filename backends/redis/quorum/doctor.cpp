@@ -28,7 +28,7 @@ Finding about_numbers(const ServerGroup::Answers& answers) {
   return Finding::ok(what);
 }
 
-/// What makes any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
+/// Faults that make any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
 std::vector<Finding> about_fitness(const std::string& server, const ServerInfo& info) {
   std::vector<Finding> found;
   const std::string policy = info.text("maxmemory_policy");

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a round that need not be quick gives those that are slower than the majority.
+/// Grace of a round that need not be quick for those that are slower than the majority.
 constexpr Duration kGrace = 50ms;
 constexpr Duration kReleaseGrace = 5ms;
 /// How long a loser asks for the reason: it is lost already.
@@ -54,7 +54,7 @@ QuorumQuestion QuorumLock::question_to(std::size_t server) const {
 
 TimePoint QuorumLock::round_end() const { return runtime_.clock.now() + round_limit(spec_.ttl, group_.size()); }
 
-/// Remembers what the last round told about each server.
+/// Remembers the result of the last round for each server.
 void QuorumLock::note_servers() {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     const ServerGroup::Answer& answer = round_.answers()[i];
@@ -146,7 +146,7 @@ PollableLock::Attempt QuorumLock::not_won(Outcome outcome) {
   return Others{std::move(state), until_majority(group_.size(), granted, std::move(remaining))};
 }
 
-/// Gives back what this attempt has taken or may take yet; nobody waits for the answers.
+/// Gives back the votes that this attempt has got or may get yet, without waiting for the answers.
 void QuorumLock::tell_back() {
   std::vector<std::vector<Command>> commands(group_.size());
   for (std::size_t i = 0; i < group_.size(); ++i) {
@@ -188,7 +188,7 @@ Outcome QuorumLock::check_clocks() {
   return outcome;
 }
 
-/// Who has freed it by force, if any server has been told; else what the servers say.
+/// The note of a force-release, if any server has one; else the servers' reasons.
 std::string QuorumLock::why_lost(Control* control, TimePoint until) {
   const std::string said = (group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons();
   const std::vector<Command> ask{{"HGET", names_.forced, owner_}};

@@ -37,7 +37,7 @@ class QuorumLock final : public PollableLock {
 
  private:
   struct Server {
-    int introduced = 0;  ///< the connection (ServerGroup::connection) on which it has told its run_id; 0: none
+    int introduced = 0;  ///< the connection (ServerGroup::connection) on which it gave its run_id; 0: none
     std::string run_id;
     bool ours = false;                  ///< its key is ours, by its last answer
     std::optional<ClockReading> clock;  ///< at its last answer

@@ -51,7 +51,7 @@ Command keep_command(const QuorumQuestion& question, FencingToken token, bool te
 /// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
 /// (0: does not).
 Command give_command(const QuorumQuestion& question, FencingToken token);
-/// If the key is ours: adds `info`, who asks the holder to end, to the record, unless somebody has asked before.
+/// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one.
 Command revoke_command(const QuorumQuestion& question);
 /// Reads the state of the key; changes nothing.
 Command read_command(const QuorumQuestion& question);

@@ -27,7 +27,7 @@ enum class Outcome {
   kOpen,
   kWon,      ///< a majority is ours
   kRefused,  ///< a majority has answered, and the servers that refused have kept us from winning
-  kSilent,   ///< too few answers to tell
+  kSilent,   ///< too few answers to decide
 };
 
 /// The smallest number such that any two sets of so many servers have one in common: N / 2 + 1.

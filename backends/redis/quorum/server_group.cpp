@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 /// A server that has been silent for this long, or for this many commands, is connected to anew.
 constexpr Duration kLongestSilence = 30s;
 constexpr std::size_t kMostOnTheWay = 256;
-/// What one gets that was silent before, in case it has come back.
+/// Time for a server that was silent before, in case it has come back.
 constexpr Duration kForTheSilent = 100ms;
 
 bool all_done(const ServerGroup::Answers& answers) {
@@ -139,7 +139,7 @@ ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& c
   }
 }
 
-/// Who is not even connected when the round is over has not been reached, for the reason that the attempt before had.
+/// A server that is not even connected when the round is over was not reached, for the reason of the attempt before.
 void ServerGroup::explain(Answers& answers) const {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     if (!answers[i].is_open() || servers_[i].connection->is_ready() || !servers_[i].failed) continue;

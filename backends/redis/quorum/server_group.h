@@ -18,11 +18,11 @@
 namespace dlock::redis {
 
 /// N independent servers, asked at the same time in one poll loop. A question that was not answered in time stays on
-/// its connection, and later ones queue behind it, so that a release never overtakes its acquire. Late answers are
+/// its connection, and later ones queue after it, so that a release never overtakes its acquire. Late answers are
 /// dropped. Single-threaded.
 class ServerGroup {
  public:
-  /// What one server said to one question.
+  /// Answer of one server to one question.
   struct Answer {
     bool asked = false;
     std::vector<Reply> replies;  ///< one for each command; complete if `done` and no `error`
@@ -61,7 +61,8 @@ class ServerGroup {
   /// Sends without waiting for answers.
   void tell(const std::vector<std::vector<Command>>& commands);
 
-  /// Between two questions: the end of a connection that was in use, once, with its reason; and what may tell of it.
+  /// Between two questions: the end of a connection that was in use, once, with its reason; and the descriptors that
+  /// announce it.
   std::optional<std::string> ended();
   void add_interest(std::vector<pollfd>& fds) const;
 

@@ -11,7 +11,7 @@
 namespace dlock::redis {
 namespace {
 
-/// What each of its servers knows of one holder.
+/// Knowledge of each of its servers about one holder.
 struct Hold {
   std::vector<std::size_t> servers;
   std::vector<Participant> records;

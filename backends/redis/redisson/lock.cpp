@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFairInterval = 1500ms;  ///< how often a place in a fair queue is kept alive, which lasts 5 s
 constexpr Duration kLongestSpinPause = 128ms;
-/// Behind others in a fair queue, where Redisson says "at once" as long as the lock is free and its first has not come.
+/// After others in a fair queue, where Redisson says "at once" as long as the lock is free and its first has not come.
 constexpr Duration kBehindPause = 50ms;
 
 }  // namespace
@@ -55,7 +55,7 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
   return Busy{true};  // most who hold it are not dlock's
 }
 
-/// For who only waits until nobody holds it.
+/// For a wait until it is free.
 Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
   auto state = store_.read_state(until, &control);
   if (!state) return Failed{state.error(), store_.was_answered()};
@@ -101,7 +101,7 @@ Result<LockState> RedissonLock::describe(Control& control) {
 }
 
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
-/// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
+/// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this.
 void RedissonLock::give_up() {
   const bool granted = watch_at_.has_value();
   const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;

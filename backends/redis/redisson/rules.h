@@ -25,7 +25,7 @@ bool hands_out_permits(RedissonKind kind);
 /// place.
 inline constexpr Duration kFairWait = std::chrono::seconds(5);
 
-/// What the release script of this kind is called with after FIELD, for `entry` ("": all of a hold). Pure.
+/// Arguments of this kind's release script after FIELD, for `entry` ("": all of a hold). Pure.
 std::vector<std::string> release_arguments(RedissonKind kind, std::string entry);
 
 }  // namespace dlock::redis

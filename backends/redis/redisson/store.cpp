@@ -100,7 +100,7 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
   if (e.size() != 2) return not_understood(store_);
   if (e[0].text == "renewed") return token_of(e[1]);
   if (e[0].text != "lost") return not_understood(store_);
-  // Who has a permit takes it from nobody: ours has ended by itself.
+  // Another's permit was not taken from us: ours has ended by itself.
   return Error{ErrorCode::kLost, e[1].text == "free" || hands_out_permits(kind_)
                                      ? store_ +
                                            " has no such lock any more (it expired, was force-unlocked, or the "

@@ -29,7 +29,7 @@ struct RedissonGrant {
 struct RedissonBusy {
   std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: unknown
   int place = 0;                      ///< in the queue of a fair lock, 0 = first
-  bool foreign = false;               ///< the key has something else, whose release no message tells
+  bool foreign = false;               ///< the key has something else, whose release has no message
 };
 using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
 
@@ -56,7 +56,7 @@ class RedissonStore final : public ScriptStore {
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Command state_command() const override;
   WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
-  /// Deletes all keys of a lock that nobody else knows (that of ping()): the object itself and its counters.
+  /// Deletes all keys of a lock that no other client knows (that of ping()): the object itself and its counters.
   void erase(TimePoint until);
 
  private:

@@ -17,14 +17,14 @@ namespace dlock::redis {
 namespace {
 
 constexpr std::string_view kWriter = ":write";
-/// What Redisson writes for a permit without a lease: the largest number of milliseconds that it can add to.
+/// Redisson's value for a permit without a lease: the largest number of milliseconds that it can add to.
 constexpr std::int64_t kNever = 922337203685477;
 
 void add_note(Participant& participant, const std::string& note) {
   participant.note += (participant.note.empty() ? "" : ", ") + note;
 }
 
-/// What scripts/read_state.lua gives: time, type, rest of the lease, what is at the key, and three lists.
+/// Answer of scripts/read_state.lua: time, type, rest of the lease, what is at the key, and three lists.
 bool is_look(const std::vector<Reply>& parts) {
   if (parts.size() != 7 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (parts[2].kind != Reply::Kind::kInteger) return false;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = StockStep::Kind;
 
-/// Others wait for less than a millisecond meanwhile.
+/// Others wait for less than a millisecond during it.
 constexpr std::size_t kMostInOneScript = 128;
 constexpr std::string_view kTaken = "taken ";
 constexpr std::string_view kBroken = "broken ";

@@ -63,7 +63,7 @@ Result<std::vector<Reply>> StockCalls::exchange(const StockNames& names, std::ve
   }
 }
 
-/// Replicas are asked behind the scripts, on their connection; an answer that is repeated writes as well, so that they
+/// Replicas are asked after the scripts, on their connection; an answer that is repeated writes as well, so that they
 /// speak of it.
 Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, std::vector<Command>& scripts,
                                                      const CallLimit& limit) {
@@ -100,7 +100,7 @@ std::vector<Command> StockCalls::hash_questions() const {
   return questions;
 }
 
-/// A server that does not tell them, or not to us, is not asked again.
+/// A server that does not list them, or not for us, is not asked again.
 void StockCalls::take_hashes(std::span<const Reply> answers) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].is_text()) unhashed_[i]->hash = answers[i].text;

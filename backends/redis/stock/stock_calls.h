@@ -38,7 +38,7 @@ class StockCalls {
   Command take_at_once(const StockNames& names, const std::string& record);
 
   /// Sends `scripts` in one pipeline; returns one reply for each. If the server does not know a hash, that script and
-  /// all behind it are sent again, in order, as text. Unavailable: the outcome of all of them is unknown.
+  /// all after it are sent again, in order, as text. Unavailable: the outcome of all of them is unknown.
   Result<std::vector<Reply>> exchange(const StockNames& names, std::vector<Command> scripts, const CallLimit& limit);
 
  private:

@@ -29,7 +29,7 @@ std::string prefix_of(StockCounters counters) {
   return prefix;
 }
 
-/// What stands in the braces of "PREFIX{...}:meta".
+/// The part in the braces of "PREFIX{...}:meta".
 std::optional<std::string_view> tag_in(std::string_view key, std::string_view prefix) {
   if (!key.starts_with(prefix) || !key.ends_with(kMeta)) return std::nullopt;
   key.remove_prefix(prefix.size());
@@ -38,7 +38,7 @@ std::optional<std::string_view> tag_in(std::string_view key, std::string_view pr
   return key;
 }
 
-/// What a pattern of Redis would take for more than itself.
+/// Characters that a pattern of Redis takes for more than themselves.
 std::string literal(std::string_view text) {
   std::string pattern;
   for (const char c : text) {

@@ -16,7 +16,7 @@ inline constexpr Duration kKeepRequests = std::chrono::days(30);
 
 std::string milliseconds(Duration d);
 
-// The arguments of a request's script, behind its keys.
+// The arguments of a request's script, after its keys.
 
 std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl);
 std::vector<std::string> confirm_words(const LockName& id, const Owner& owner);

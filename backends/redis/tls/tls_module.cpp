@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module itself: OpenSSL behind the functions of tls_module.h. Nothing of the C++ library is used.
+// The module itself: OpenSSL for the functions of tls_module.h. Nothing of the C++ library is used.
 #include "backends/redis/tls/tls_module.h"
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ int fail(DlockTlsFailure* failure, DlockTlsProblem problem, const char* reason, 
   return -1;
 }
 
-/// What OpenSSL says went wrong last.
+/// OpenSSL's last error.
 const char* openssl_reason() {
   const unsigned long code = ERR_peek_last_error();
   const char* text = code == 0 ? nullptr : ERR_reason_error_string(code);
@@ -42,7 +42,7 @@ int fail(DlockTlsFailure* failure, DlockTlsProblem problem) { return fail(failur
 
 DlockTlsSession* session_of(BIO* bio) { return static_cast<DlockTlsSession*>(BIO_get_data(bio)); }
 
-/// What a system call gave, as a BIO says it.
+/// Result of a system call, as a BIO says it.
 int moved(BIO* bio, ssize_t n, int retry) {
   BIO_clear_retry_flags(bio);
   if (n > 0) return static_cast<int>(n);
@@ -165,7 +165,7 @@ DlockTlsProblem problem_of(int reason) {
   }
 }
 
-/// What a call of OpenSSL came to that has moved nothing: 0, to be called again, or -1.
+/// Result of a call of OpenSSL that has moved nothing: 0, to be called again, or -1.
 int not_now(DlockTlsSession* session, int status, DlockTlsFailure* failure) {
   const int error = SSL_get_error(session->ssl, status);
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return 0;

@@ -12,7 +12,7 @@
 
 extern "C" {
 
-/// What stopped a session, with what it takes to explain it.
+/// Cause of a session's end, with the data to explain it.
 enum DlockTlsProblem {
   kDlockTlsSetUp,   ///< OpenSSL cannot be used: reason
   kDlockTlsCaFile,  ///< a file that cannot be used: reason
@@ -24,7 +24,7 @@ enum DlockTlsProblem {
   kDlockTlsWrongName,       ///< the server's certificate is for others
   kDlockTlsOutOfDate,       ///< the server's certificate is not valid yet, or no longer: reason
   kDlockTlsUntrusted,       ///< the server's certificate is refused otherwise: reason
-  kDlockTlsNoTls,           ///< what the server says is not TLS
+  kDlockTlsNoTls,           ///< the server does not speak TLS
   kDlockTlsOurCertificate,  ///< the server refused it: reason
   kDlockTlsRefused,         ///< the server refused the handshake: reason
   kDlockTlsOther,           ///< reason
@@ -45,7 +45,7 @@ struct DlockTlsSettings {
 
 struct DlockTlsSession;
 
-/// What the module exports, under a name that changes with this file: a module of another dlock has no such symbol.
+/// Export of the module, under a name that changes with this file: a module of another dlock has no such symbol.
 struct DlockTls {
   /// Reads the files. Null, and `failure` filled in, if that does not work.
   DlockTlsSession* (*open)(const DlockTlsSettings* settings, DlockTlsFailure* failure);

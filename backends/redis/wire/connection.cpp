@@ -39,7 +39,7 @@ struct Connection::Impl {
   struct Session {
     Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
-    std::optional<Error> failed;  ///< told by the next advance()
+    std::optional<Error> failed;  ///< returned by the next advance()
     std::optional<Error> denied;  ///< AUTH was refused, or HELLO tells of another kind of server; told when all that
                                   ///< went with it has been answered
     TimePoint connect_by;
@@ -49,11 +49,11 @@ struct Connection::Impl {
     std::string held;  ///< requests that wait for one of these
     bool authenticated = true;
     bool in_database = true;
-    bool known = true;  ///< what kind of server it is
+    bool known = true;  ///< the kind of server is known
     std::optional<TimePoint> select_at;
     bool subscribed = false;
     bool heard = false;  ///< any reply
-    bool asks = false;   ///< what is asked has not begun to be written
+    bool asks = false;   ///< the request has not begun to be written
     std::optional<ProtocolProbe> probe;
     std::optional<TimePoint> probe_at;  ///< begins, while TLS is shaken hands on; must be over, when that is `in_doubt`
     std::optional<Error> in_doubt;      ///< why the connection ended, unless the server turns out to speak TLS
@@ -110,7 +110,7 @@ void Connection::Impl::greet() {
     queue(Greeting::kAuth, auth);
   }
   if (!settings.alone.empty()) {
-    // Of many, one that stands still has to find what it was told when it goes on; each change names its owner.
+    // Of many, a stopped one has to find its messages when it goes on; each change names its owner.
     session->known = settings.greet == Greet::kAlong || settings.alone == "redlock";
     queue(Greeting::kHello, {"HELLO", "2"});
   }
@@ -203,7 +203,7 @@ Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& out
     return last_words ? wrote : last_words;
   }
   if (auto read_all = read(now, outstanding); !read_all) return read_all;
-  return write(now);  // what the answer to AUTH or SELECT has let go
+  return write(now);  // requests that waited for the answer to AUTH or SELECT
 }
 
 Result<void> Connection::Impl::write(TimePoint now) {
@@ -347,7 +347,7 @@ Result<void> Connection::advance(TimePoint now) {
   auto went = impl_->go_on(now, ready_, outstanding_);
   if (!went && s.denied) went = *s.denied;
   if (went) return went;
-  if (s.replies.size() > before) {  // what was answered before the end counts
+  if (s.replies.size() > before) {  // answers before the end count
     s.failed = std::move(went).error();
     return {};
   }

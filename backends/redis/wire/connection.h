@@ -28,8 +28,8 @@ struct TlsSettings {
   std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
 };
 
-/// What is sent before the answers to AUTH and HELLO have come. A server without a password refuses AUTH, but carries
-/// out the requests behind it as its user "default"; so does a node of a cluster with keys that happen to be its own.
+/// Requests sent before the answers to AUTH and HELLO have come. A server without a password refuses AUTH, but carries
+/// out the requests after it as its user "default"; so does a node of a cluster with keys that happen to be its own.
 enum class Greet {
   kFirst,  ///< nothing
   kAlong,  ///< requests, too, which saves a round trip; the caller undoes what they did if it was refused

@@ -17,7 +17,7 @@ constexpr std::string_view kHello =
     "dlock asks: is this TLS, or not?"
     "\x00\x00\x02\x00\x00\x01\x00"sv;
 
-/// The first byte of what TLS answers: an alert, or a handshake; behind it the 3 of every version.
+/// The first byte of an answer by TLS: an alert, or a handshake; after it the 3 of every version.
 bool begins_tls(std::string_view heard) { return (heard[0] == '\x15' || heard[0] == '\x16') && heard[1] == '\x03'; }
 
 bool begins_reply(std::string_view heard) { return heard[0] == '+' || heard[0] == '-'; }

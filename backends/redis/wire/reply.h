@@ -38,7 +38,7 @@ std::string words_of(const Reply& reply);
 /// says NOPERM.
 bool is_denied(const Reply& reply);
 
-/// What whoever asked can do about an error reply.
+/// Remedy for an error reply.
 enum class Cure {
   kNone,   ///< it is refused for good: people have to change something (exit status 77 or 78)
   kOther,  ///< this server cannot now, another one perhaps: an outage (69)

@@ -77,8 +77,8 @@ void* create_nil(const redisReadTask* task) { return place(task); }
 
 void free_root(void* reply) { delete static_cast<Reply*>(reply); }
 
-/// What hiredis calls, old (0.14) or new (1.x): the latter counts elements as size_t and also reads numbers and truths
-/// of RESP3, which a wrong server may send.
+/// Callbacks of hiredis, old (0.14) or new (1.x): the latter counts elements as size_t and also reads numbers and
+/// truths of RESP3, which a wrong server may send.
 template <class Functions>
 constexpr Functions reply_functions() {
   Functions calls{};
@@ -103,7 +103,7 @@ Error not_redis(std::string why, bool tls) {
           tls ? "it speaks TLS: use rediss:// instead of redis://" : "check the port"};
 }
 
-/// What it is too much of does not matter to anybody.
+/// The kind of excess does not matter.
 Error too_much() {
   return {ErrorCode::kUnavailable, "its reply is larger than any that dlock asks for (1 MiB, 65536 elements)",
           "is it the server that it should be? See: dlock doctor"};

@@ -16,7 +16,7 @@ namespace dlock::redis {
 /// know.
 Error node_of_cluster(const std::string& server, const std::string& scheme, const std::string& words);
 
-/// What means the same as an answer to anything: nothing will go on this connection.
+/// An error with the same meaning as an answer to anything: this connection is of no use.
 std::optional<Error> turned_away(const Reply& reply, const std::string& server);
 
 /// The error that the answer to HELLO means for a URL of this scheme, which names one server by itself: a node of a

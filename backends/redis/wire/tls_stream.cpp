@@ -22,7 +22,7 @@ struct CloseSession {
 using Session = std::unique_ptr<DlockTlsSession, CloseSession>;
 
 Error bad_file(const char* what, const std::string& path, const char* reason) {
-  // OpenSSL does not tell a file that is not there from one that may not be read.
+  // OpenSSL has one error for a file that is missing and one that may not be read.
   const int errnum = access(path.c_str(), R_OK) == 0 ? 0 : errno;
   return {errnum == EACCES ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
           std::string("the ") + what + " " + path +

@@ -32,7 +32,7 @@ bool WakeChannel::open(const Connection& main, const std::string& channel, TimeP
     close();
     return false;
   }
-  // A server that refuses the second channel still tells of releases.
+  // A server that refuses the second channel still announces releases.
   if ((*replies)[0].kind == Reply::Kind::kInteger) {
     const auto more = exchange(*connection_, {{"SUBSCRIBE", kChanges}}, clock_, until, until, control);
     if (!more) {
@@ -59,7 +59,7 @@ bool WakeChannel::heard(TimePoint now) {
   pauses_until_.reset();
   if (const auto moved = connection_->advance(now); !moved) {
     close();
-    return true;  // what was missed is found out by looking
+    return true;  // missed messages are made good by looking
   }
   bool changed = false;
   bool told = false;
@@ -68,7 +68,7 @@ bool WakeChannel::heard(TimePoint now) {
   return changed || told;
 }
 
-/// Whoever looks at its key again makes a server whose table of tracked keys is full forget another one, and tell that.
+/// A second look at a key makes a server whose table of tracked keys is full forget another one, and say so.
 void WakeChannel::note_change(TimePoint now) {
   if (now >= changes_since_ + 1s) {
     changes_since_ = now;

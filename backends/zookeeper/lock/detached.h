@@ -15,7 +15,7 @@
 
 namespace dlock::zookeeper {
 
-/// A lock that is held without a process, in a session that nobody closes: what is needed to renew and release it.
+/// A lock that is held without a process, in a session that stays open: the data to renew and release it.
 struct DetachedLease {
   LockName name;
   Owner owner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a lock up to its grant.
+// A lock up to its grant.
 #include "backends/zookeeper/lock/lock.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth 
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kRetryPause = 40ms;
 constexpr int kGoneTries = 5;
-constexpr std::size_t kMostNamed = 3;  ///< waiters that one who waits is told the names of
+constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
 
 }  // namespace
 
@@ -172,7 +172,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
     acquisition_.patience().reached();
     if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
-    // Somebody has deleted our place in the queue, or a part of it, whose rest would be in everybody's way. A server
+    // Our place in the queue was deleted, or a part of it, whose rest would block the queue. A server
     // that was cut off may not know them yet.
     const auto rest =
         calls_->was_taken_up() ? Result<void>(Error{ErrorCode::kDenied, ""}) : contender.remove(asked_by());
@@ -186,7 +186,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
   return Error{ErrorCode::kUnavailable, "our nodes in " + directory_ + " are deleted again and again"};
 }
 
-/// Nobody holds it: nobody is there at all, since whoever leaves is followed by the next.
+/// It is free: the directory is empty, since a contender that leaves is followed by the next.
 Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control) {
   const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
   if (!present) return present.error();
@@ -238,7 +238,7 @@ bool ZookeeperLock::is_woken() {
   return waited_for_.empty() ? contenders_[stage_].is_woken(verdict_) : calls_->take_fired(waited_for_);
 }
 
-/// The session wants to be heard meanwhile.
+/// The session's events must be read during it.
 bool ZookeeperLock::wait_in_session(const std::function<bool()>& is_ready, std::optional<TimePoint> until,
                                     Control& control) {
   const auto receive = [&] {
@@ -289,7 +289,7 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   return Granted{{std::move(lock)}, believed(), lease};
 }
 
-/// What stands in the directory beside us and cannot be seen by us, or cannot see us.
+/// Contenders in the directory that cannot be seen by us, or cannot see us.
 std::string ZookeeperLock::warning() const {
   std::string others;
   for (const std::string& name : contenders_.back().strangers()) {
@@ -305,10 +305,10 @@ bool ZookeeperLock::is_in_queue() const {
                      [](const ContenderStore& one) { return one.may_be_there(); });
 }
 
-/// What may still be there is not forgotten: in a session that goes on it would be in everybody's way, ours included.
+/// A node that may still be there is not forgotten: in a session that goes on it would block the queue for all.
 void ZookeeperLock::leave_queue() {
   stage_ = 0;
-  if (!calls_ || calls_->timeout() == Duration(0)) return;  // nobody was reached
+  if (!calls_ || calls_->timeout() == Duration(0)) return;  // no server was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
   if (is_one_node()) {
     if (is_in_queue()) (void)end_session(ensemble_, *calls_, until);

@@ -105,7 +105,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Acquisition acquisition_;
   int unreached_ = 0;      ///< attempts without an answer
   std::size_t stage_ = 0;  ///< the first one that is not passed yet
-  std::string freed_by_;   ///< who is about to delete our node, and why, as our node says
+  std::string freed_by_;   ///< author and reason of the coming deletion of our node, as our node says
   ServerClock clock_;
   Verdict verdict_;  ///< of stages_[stage_]: what is waited for
   /// The node that is waited for where that is not a contender's before ours: the last one's, by who takes nothing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a lock from its grant to its end.
+// A lock from its grant to its end.
 #include <algorithm>
 
 #include "backends/zookeeper/lock/lock.h"
@@ -54,21 +54,21 @@ void ZookeeperLock::leave_gates() {
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
 }
 
-/// A server tells of a watch before it answers what was asked after the change: nobody needs to ask whether they are
-/// there. Watches outlive their connection, but a library has to see to that.
+/// A server announces a watch before it answers a request that came after the change: nobody needs to ask whether they
+/// are there. Watches outlive their connection, but a library has to see to that.
 bool ZookeeperLock::is_watched() const {
   return watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
 
-/// Servers tell nothing of a node that may not be read any more: once in a ttl one of them is asked for all the same,
-/// each in its turn.
+/// Servers announce nothing of a node that may not be read any more: once in a ttl one of them is asked for all the
+/// same, each in its turn.
 std::vector<std::string> ZookeeperLock::unwatched(TimePoint now) const {
   if (!is_watched()) return held_;
   if (now < looked_at_ + std::min(spec_.ttl, calls_->timeout())) return {};
   return {held_[looks_ % held_.size()]};
 }
 
-/// What has come meanwhile is read with the answers.
+/// Events that came during it are read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   leave_gates();
   const TimePoint sent = runtime_.clock.now();
@@ -103,7 +103,7 @@ void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
   if (calls_) calls_->add_interest(fds);
 }
 
-/// What held() is for: a renewal takes in what the session tells, and leaves that to it.
+/// For held(): a renewal takes in the session's events, and leaves the decision to it.
 bool ZookeeperLock::has_news() const {
   if (!calls_) return false;
   const bool changed =
@@ -167,7 +167,7 @@ RenewalLost ZookeeperLock::lost_by_deletion() {
   return {freed_by_.empty() ? "it was deleted on " + ensemble_.store() : forced_by(freed_by_)};
 }
 
-/// What has been answered of these reads; never waits.
+/// The answers to these reads so far; never waits.
 Renewal ZookeeperLock::judge_watched() {
   while (!watching_.empty() && calls_->has_answer(watching_.back())) {
     const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
@@ -244,7 +244,7 @@ Result<void> ZookeeperLock::take_session_again(Duration timeout, TimePoint until
   return {};
 }
 
-/// A lease that nobody keeps lasts as long as its session.
+/// A lease without a keeper lasts as long as its session.
 Duration ZookeeperLock::timeout_to_ask() const {
   if (spec_.left_to == 0) return spec_.ttl + spec_.lock_delay;
   return zookeeper::timeout_to_ask(spec_.ttl, spec_.lock_delay);
@@ -259,7 +259,7 @@ void ZookeeperLock::tell_end(const std::string& ran, TimePoint until) {
   (void)calls_->call_until({.kind = Request::Kind::kChange, .changes = {word}}, until, nullptr);
 }
 
-/// From now on the session is as long as the lease, and nobody but a file knows of it.
+/// From now on the session is as long as the lease, and known from a file alone.
 Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (!spec_.take) return {};
   const Duration ttl = spec.ttl;

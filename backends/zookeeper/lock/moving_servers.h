@@ -28,7 +28,7 @@ class MovingServers final : public ServerFinder {
   std::vector<std::string> addresses_;
   TimePoint asked_at_;
   std::vector<Lookup> asked_;       ///< those that have not been answered yet
-  std::vector<std::string> fresh_;  ///< what the others have said
+  std::vector<std::string> fresh_;  ///< answers of the others
   bool complete_ = true;            ///< each host had an address
 };
 

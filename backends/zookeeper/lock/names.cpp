@@ -50,7 +50,7 @@ std::string no_contender(std::string part) {
   return part + last;
 }
 
-/// What is not escaped as we do it, in lower-case digits, is no name of ours.
+/// A name that is not escaped as ours are, in lower-case digits, is foreign.
 std::optional<std::string> plain_part(std::string_view part) {
   if (part == "%") return std::string();
   for (std::size_t at = part.find('%'); at != std::string_view::npos; at = part.find('%', at + 1)) {

@@ -22,7 +22,7 @@ std::string percent(std::string_view text) {
   return percent_escaped(text, [](unsigned char c) { return c > 0x20 && c != 0x7f && c != '%'; });
 }
 
-/// What is no escape of ours is left as it is.
+/// Text that is not one of our escapes stays as it is.
 std::string plain(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
 
 using Fields = std::map<std::string, std::string, std::less<>>;
@@ -36,7 +36,7 @@ std::int64_t number(const Fields& fields, std::string_view name) {
   return leading_number<std::int64_t>(text(fields, name));
 }
 
-/// Anybody may write a node: what nobody could have asked for is cut to what can be reckoned with.
+/// Any client may write a node: values beyond every limit are cut to one that can be reckoned with.
 std::int64_t amount(const Fields& fields, std::string_view name, std::int64_t most) {
   return std::clamp<std::int64_t>(number(fields, name), 0, most);
 }

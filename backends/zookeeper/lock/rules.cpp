@@ -36,7 +36,7 @@ std::string_view after_last(std::string_view text, std::string_view word) {
   return at == std::string_view::npos ? text : text.substr(at + word.size());
 }
 
-/// What Curator sorts by (a name without the word sorts as it is), and what decides where that is the same.
+/// Curator's sort key (a name without the word sorts as it is), and the one that decides between equal ones.
 std::pair<std::string_view, std::string_view> curator_order(Rule rule, std::string_view name) {
   if (rule == Rule::kCuratorMutex) return {after_last(name, "lock-"), name};
   return {after_last(after_last(name, "__READ__"), "__WRIT__"), name};
@@ -218,7 +218,7 @@ const std::string* Contenders::nearest(Rule rule, const std::vector<std::string>
   return nullptr;
 }
 
-/// Somebody before us shares in another way.
+/// A contender before us shares in another way.
 bool Contenders::disagree(const std::vector<std::string>& own, int permits) const {
   const auto& other = first_reader_ && first_reader_->permits != permits ? first_reader_ : other_reader_;
   const std::size_t end = end_before(own);

@@ -43,10 +43,10 @@ enum class Rule {
   kKazooRead,
   kCuratorLease,  ///< every child counts, ours included
   kKazooLease,    ///< every child counts; ours is made only when there is room
-  kOneNode,       ///< whoever has created the node holds
+  kOneNode,       ///< the creator of the node holds
 };
 
-/// One directory in which an acquisition queues. Two where a semaphore is taken behind a gate.
+/// One directory in which an acquisition queues. Two where a semaphore is taken after a gate.
 struct Stage {
   std::string directory;
   Rule rule = Rule::kBridgeExclusive;

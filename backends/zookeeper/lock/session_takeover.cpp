@@ -77,7 +77,7 @@ Result<SessionKey> renew_lease(Ensemble& ensemble, const DetachedLease& lease, D
 Result<void> end_session(Ensemble& ensemble, Calls& calls, TimePoint until) {
   const SessionKey key = calls.key();
   calls.end();
-  while (true) {  // it may have been said to nobody
+  while (true) {  // the answer may have been lost
     const auto again = take_over(ensemble, key, kLastTimeout, until);
     if (!again && again.error().code == ErrorCode::kLost) return {};
     if (!again) return again.error();
@@ -100,7 +100,7 @@ Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint
     return Error{ErrorCode::kLost, "it was deleted on " + ensemble.store()};
   };
   if (checked) checked = insist_gone((*calls)->clock(), until, kRemoveAgain, false, remove, [] { return false; });
-  if (!checked && checked.error().code == ErrorCode::kDenied) checked = {};  // whoever has the session may end it
+  if (!checked && checked.error().code == ErrorCode::kDenied) checked = {};  // the owner of the session may end it
   (*calls)->session().close();                                               // with whatever is left
   return checked;
 }

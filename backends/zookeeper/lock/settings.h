@@ -10,7 +10,7 @@
 
 namespace dlock::zookeeper {
 
-/// What a zk:// URL says.
+/// Settings of a zk:// URL.
 struct Settings {
   std::string store;  ///< redacted URL
   std::string root;   ///< "" or "/app"

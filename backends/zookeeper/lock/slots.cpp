@@ -19,7 +19,7 @@ class Choice {
          Control* control)
       : calls_(calls), stage_(stage), own_(own), spec_(spec), until_(until), control_(control) {}
 
-  /// nullopt: somebody else has chosen meanwhile.
+  /// nullopt: another has chosen since.
   Result<std::optional<SlotTaken>> attempt() {
     if (const auto read = read_directory(); !read) return read.error();
     HolderRecord record = decode_record(first_.data).value_or(record_of(spec_));

@@ -15,7 +15,7 @@ namespace dlock::zookeeper {
 /// `permits` of the contenders. Pure.
 std::vector<std::string> permit_nodes(const std::vector<std::string>& children, int permits);
 
-/// The node before it, of the same holder, which has the same data unless somebody has written into one of them. Pure.
+/// The node before it, of the same holder, which has the same data unless one of them was written to. Pure.
 std::optional<std::string> twin_of(const std::string& node, const std::vector<std::string>& children);
 
 struct SlotTaken {

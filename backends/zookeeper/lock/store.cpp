@@ -111,7 +111,7 @@ std::vector<std::string> ContenderStore::strangers() const {
   return zookeeper::strangers(stage_.rule, seen_, own_names());
 }
 
-/// What an unanswered request has left. The sync makes a server that we came to since show all that was done.
+/// The remains of an unanswered request. The sync makes a server that we came to since show all that was done.
 Result<void> ContenderStore::find(TimePoint until, Control* control) {
   const TimePoint sent = calls_.clock().now();
   const auto answers = calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory)}, until, control);
@@ -163,7 +163,7 @@ Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t list
                "at 2147483647 two holders become possible: delete the directory while nobody uses it"};
 }
 
-/// A transaction does not tell the czxid, which is the same for all of its nodes: a holder has to ask for it.
+/// A transaction does not return the czxid, which is the same for all of its nodes: a holder has to ask for it.
 Result<Verdict> ContenderStore::with_token(Result<Verdict> verdict, TimePoint until, Control* control) {
   if (!verdict || verdict->kind != Verdict::Kind::kHolds || czxid_ != 0) return verdict;
   const auto node = calls_.call(ask_stat(own_.front()), until, control);
@@ -203,7 +203,7 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
   return vanishing(stage_.directory);
 }
 
-/// kazoo keeps the number of leases in the directory; no number there means that nobody has chosen one.
+/// kazoo keeps the number of leases in the directory; no number there means that none was chosen.
 Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
   const std::string wanted = std::to_string(stage_.permits);
   const auto made = make_directory(calls_, stage_.directory, true, wanted, until, control);
@@ -361,7 +361,7 @@ void ContenderStore::remove_meanwhile() {
   if (removal_) {
     const auto answer = calls_.answer(*removal_, TimePoint(), nullptr);
     removal_.reset();
-    // NoNode: somebody was quicker. Who may not delete would be refused again: it goes with the session.
+    // NoNode: another was quicker. Without the right to delete it would be refused again: it goes with the session.
     if (answer || answer.error().code == ErrorCode::kDenied) own_.clear();
   }
   if (!own_.empty()) removal_ = calls_.send(ask_change(removals()));

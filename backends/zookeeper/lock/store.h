@@ -95,7 +95,7 @@ class ContenderStore {
   std::vector<std::string> own_;
   std::vector<std::string> seen_;  ///< the children at the last look
   std::int64_t czxid_ = 0;
-  bool unknown_ = false;  ///< nodes of ours may be there that own_ does not tell
+  bool unknown_ = false;  ///< nodes of ours may be there that are not in own_
   bool checked_ = false;
   std::optional<std::uint64_t> removal_;  ///< on its way
   TimePoint sent_{};

@@ -29,7 +29,7 @@ std::string text_in(std::string_view data) {
   return shown.find(kReplacementCharacter) == std::string::npos ? shown : std::string();
 }
 
-/// What a foreign client says of itself: Curator the address of its machine, kazoo whatever its user chose.
+/// Description that a foreign client writes of itself: Curator the address of its machine, kazoo its user's choice.
 void add_foreign(Participant& participant, std::string_view kind, const Present& present) {
   const bool is_kazoo = kind.starts_with("kazoo");
   participant.owner = is_kazoo ? text_in(present.data) : "";
@@ -46,7 +46,7 @@ Present present_of(Node node, const char* kind) {
   return present;
 }
 
-/// A node that is nobody's, and keeps others out as one that holds in that mode.
+/// A node without a contender, which keeps others out as a holder in that mode does.
 Present obstacle(const Node& node, Mode mode, const char* what) {
   Present present = present_of(node, "");
   present.participant.mode = mode;
@@ -112,7 +112,7 @@ class PresentReader {
     return paths;
   }
 
-  /// What stands among the contenders, and is none, keeps others out.
+  /// A node among the contenders that is none of them keeps others out.
   Result<std::vector<Present>> obstacles(const std::string& directory, const std::vector<std::string>& names, Mode mode,
                                          const char* what) {
     const auto nodes = read(paths_in(directory, names));
@@ -143,7 +143,7 @@ class PresentReader {
     return found;
   }
 
-  /// What is in the way of Curator's locks holds as in the mode `blocked`; in that of others nothing is.
+  /// Nodes that block Curator's locks hold as in the mode `blocked`; those of others are not blocked.
   Result<std::vector<Present>> queue(const std::string& directory, const std::vector<std::string>& children,
                                      std::optional<Mode> blocked = {}) {
     std::vector<std::string> in_the_way;

@@ -25,7 +25,7 @@ struct Present {
   std::optional<HolderRecord> ours;  ///< nullopt: another library's
 };
 
-/// Who holds and waits in the directories of one lock, after a sync, in the order of the queue: the holders and the
+/// Holders and waiters in the directories of one lock, after a sync, in the order of the queue: the holders and the
 /// first `listed` waiters are read, the others only counted. Unsupported for a directory that no lock of recipe=simple
 /// can have the name of.
 Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, std::size_t listed,
@@ -40,10 +40,10 @@ struct Node {
   NodeStat stat;
   std::string data;
 };
-/// Adds what the first of its nodes tells. Pure.
+/// Adds the data of the first of its nodes. Pure.
 void fill(Present& present, Node node);
 
-/// Who holds and waits, from the names in a directory alone: nobody is read yet. Pure.
+/// Holders and waiters, from the names in a directory alone, without their data. Pure.
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children);
 
 }  // namespace dlock::zookeeper

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
 constexpr Duration kLookPause = 250ms;    ///< between two looks whether the servers have moved
-constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
+constexpr Duration kPause = 20ms;         ///< before a request that reached no server is sent again
 constexpr std::size_t kOnTheWay = 256;    ///< requests that wait for their answers
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
@@ -77,7 +77,7 @@ void Calls::take(Event event) {
   }
 }
 
-/// The library sends nothing before a connection stands, and tells of that before it tells what became of a request.
+/// The library sends nothing before a connection stands, and reports that before the result of a request.
 bool Calls::goes_to_next_server(const Answered& answered) {
   const auto found = unreached_.find(answered.ticket);
   if (found == unreached_.end()) return false;
@@ -124,7 +124,8 @@ void Calls::wait(std::optional<TimePoint> until, Control* control) {
   leave_silent_server();
   if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
   if (finder_ && state_ == SessionState::kConnecting) until = earlier(until, clock_.now() + kLookPause);
-  if (most_refusals_ > 0 && timeout_ == Duration(0)) until = earlier(until, clock_.now() + kPause);  // nothing tells
+  if (most_refusals_ > 0 && timeout_ == Duration(0))
+    until = earlier(until, clock_.now() + kPause);  // nothing announces it
   std::vector<pollfd> fds;
   session_->add_interest(fds);
   if (control) control->add_interest(fds);

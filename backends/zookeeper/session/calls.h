@@ -128,7 +128,7 @@ class Calls {
   int most_refusals_ = 0;
   std::shared_ptr<ServerFinder> finder_;
   std::function<std::optional<std::string>()> new_digest_;
-  bool nonsense_ = false;  ///< the last answer could not be decoded, nor can those behind it
+  bool nonsense_ = false;  ///< the last answer could not be decoded, nor can later ones
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, Request> asked_;
   std::map<std::uint64_t, int> unreached_;  ///< requests that no server can have received, and how often each is tried

@@ -15,7 +15,7 @@ bool is_disconnected(Code code);
 /// An answer that no ZooKeeper server gives: something else answers there.
 bool is_nonsense(Code code);
 
-/// What a code means to who uses dlock, whatever was asked. nullopt for what the server says of the request itself
+/// Meaning of a code for users of dlock, whatever was asked. nullopt for what the server says of the request itself
 /// (NoNode, NodeExists, BadVersion, ...): its meaning is the caller's.
 /// `right` is the one that it takes: "CREATE on /a".
 std::optional<Error> error_of(Code code, const std::string& store, const std::string& right);

@@ -10,7 +10,7 @@
 
 namespace dlock::zookeeper {
 
-/// What the server at `address` ("10.0.0.1:2181", numeric) answers to a word of four letters ("srvr"). Unavailable if
+/// Answer of the server at `address` ("10.0.0.1:2181", numeric) to a word of four letters ("srvr"). Unavailable if
 /// it does not by `until`.
 Result<std::string> ask_server(const std::string& address, std::string_view word, TimePoint until, Clock& clock);
 

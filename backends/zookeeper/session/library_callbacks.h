@@ -43,7 +43,7 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
 /// A line of the library's log, of which it says errors only.
 void on_log(const char* line) noexcept;
 
-// What the library has logged as an error. One for the process, because its log callback has no context. For any
+// The library's last error message. One for the process, because its log callback has no context. For any
 // thread.
 
 /// The last error, for people; empty: of nothing, or of connections before the one that stands.

@@ -64,7 +64,7 @@ std::string server_list(std::vector<std::string> servers) {
 }
 
 /// Closes `handle`, whose callbacks need `inbox`. The library joins its threads, and waits up to 4.5 s for a server
-/// that hangs: a thread does that, and is left behind when the budget is spent. What is to be said has been sent by
+/// that hangs: a thread does that, and is abandoned when the budget is spent. The last words have been sent by
 /// then.
 void close_handle(zhandle_t* handle, std::shared_ptr<Inbox> inbox) {
   std::promise<void> closing;
@@ -157,7 +157,7 @@ class LibrarySession final : public Session {
     std::memset(password, '-', sizeof(clientid_t::passwd));
     const bool stands = zoo_state(handle_) == ZOO_CONNECTED_STATE;
     zhandle_t* handle = std::exchange(handle_, nullptr);
-    // At once: its thread must not connect meanwhile. It has nothing to wait for without a connection.
+    // At once, before its thread connects again. It has nothing to wait for without a connection.
     if (break_connections(servers_) || !stands) zookeeper_close(handle);
     answer_the_rest();
   }
@@ -238,7 +238,7 @@ class LibrarySession final : public Session {
 /// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
 constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
 
-/// What is the whole process's.
+/// Settings of the whole process.
 void prepare_library() {
   static const bool once = [] {
     note_inherited_descriptors();

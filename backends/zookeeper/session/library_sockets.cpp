@@ -15,10 +15,10 @@
 namespace dlock::zookeeper {
 namespace {
 
-constexpr int kMostDescriptors = 1024;  ///< the lowest free number is taken: nobody has more
+constexpr int kMostDescriptors = 1024;  ///< the lowest free number is taken: more are never open
 constexpr int kLongestGap = 64;         ///< between two of them
 
-/// What an open descriptor refers to; a number would be taken again once it is closed.
+/// The target of an open descriptor; its number is used again once it is closed.
 using File = std::pair<dev_t, ino_t>;
 
 /// Calls `visit(descriptor, file)` with each that is open and without close-on-exec.

@@ -9,7 +9,7 @@
 
 namespace dlock::zookeeper {
 
-/// What a server, or the client library for it, answers: the protocol's numbers. Those that are not named here are kept
+/// Answer of a server, or of the client library for it: the protocol's numbers. Those that are not named here are kept
 /// as they are.
 enum class Code : int {
   kOk = 0,
@@ -38,7 +38,7 @@ enum class Code : int {
 
 enum class NodeKind { kPersistent, kEphemeral, kEphemeralSequential, kContainer };
 
-/// What a server knows about a node. Times are the server's, in ms since 1970.
+/// A server's data about a node. Times are the server's, in ms since 1970.
 struct NodeStat {
   std::int64_t czxid = 0;  ///< the transaction that created it: grows through the life of the ensemble
   std::int64_t ctime = 0;
@@ -71,7 +71,7 @@ struct Request {
   };
   Kind kind = Kind::kSync;
   std::string path = {};
-  bool watch = false;  ///< kList: tell of the next change of the children; kRead, kExists: of the node
+  bool watch = false;  ///< kList: announce the next change of the children; kRead, kExists: of the node
   std::vector<Change> changes = {};
 };
 
@@ -111,7 +111,7 @@ struct Answer {
   struct Changed {
     Code code = Code::kOk;
     std::string path;  ///< of a create: with the number that it got
-    NodeStat stat;     ///< of kCreate; the protocol tells none for the creates of a transaction
+    NodeStat stat;     ///< of kCreate; the protocol has none for the creates of a transaction
   };
   std::vector<Changed> changed = {};
   std::vector<std::string> children = {};

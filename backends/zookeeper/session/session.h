@@ -16,7 +16,7 @@
 
 namespace dlock::zookeeper {
 
-/// What is needed to attach to a session again. SECRET: whoever has it can use and end the session.
+/// The key to attach to a session again. SECRET: its owner can use and end the session.
 struct SessionKey {
   std::int64_t id = 0;
   std::string password;     ///< 16 bytes
@@ -75,7 +75,7 @@ class Session {
   virtual void use_servers(const std::vector<std::string>& /*servers*/) {}
 
   /// Ends the session, with which its ephemeral nodes are removed. Blocks for a round trip, or for 1 s if the server is
-  /// silent; what is left to do then is done behind it, or left undone when the process ends.
+  /// silent; the rest is done after it, or left undone when the process ends.
   virtual void close() = 0;
 
   /// Closes the connection without ending the session: it and its nodes last until it expires or is taken over.

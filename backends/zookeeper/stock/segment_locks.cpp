@@ -65,7 +65,7 @@ std::unique_ptr<SegmentLock> make_lock(SegmentSessionLocks& home, StockSession& 
                                             session.runtime(), &session));
 }
 
-/// Nobody has the lock, and nobody waits for it.
+/// The lock has neither a holder nor a waiter.
 bool is_empty(const Answer& place) { return place.code == Code::kNoNode || place.stat.children == 0; }
 
 }  // namespace
@@ -214,7 +214,7 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
   if (judge(chosen->stage->rule, errand.listed, names, 0).kind == Verdict::Kind::kHolds) {
     return std::optional(Choice{*chosen->segment, std::move(lock), std::move(chosen->answer), std::move(lease)});
   }
-  // Somebody who writes no versions was quicker.
+  // A client that writes no versions was quicker.
   const auto undone = undo(wish);
   (void)lock->release(session_.now() + kUndoBudget);
   if (!undone) return undone.error();

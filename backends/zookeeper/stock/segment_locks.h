@@ -40,7 +40,7 @@ class SegmentSessionLocks final : public SegmentLocks {
 
  private:
   friend class SegmentLock;
-  /// What a try to lock a segment came to.
+  /// Result of a try to lock a segment.
   struct Chosen {
     bool unsure = false;                     ///< an earlier try may have done it
     std::optional<int> segment = {};         ///< nullopt: no segment alone has enough, or there is an answer

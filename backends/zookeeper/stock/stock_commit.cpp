@@ -33,7 +33,7 @@ Result<void> StockTree::commit() {
   const auto changes = error_ ? Result<NodeChanges>(*error_) : gathered();
   if (changes) return changes->empty() ? verify() : write(*changes);
   if (error_ && error_->code != ErrorCode::kMisconfigured) return end_with(*error_);
-  const auto holds = verify();  // what makes no sense may have been read while it changed
+  const auto holds = verify();  // an impossible state may have been read while it changed
   return holds ? Result<void>(changes.error()) : holds;
 }
 
@@ -200,7 +200,7 @@ void StockTree::written(const NodeChanges& changes, const std::vector<Answer>& a
     if (one.changed && Draft::is_open(one.now)) aside_ = {id, one.now->record.parts.front().segment};
   }
   if (changes.front().kind != NodeChange::Kind::kCheck) gate_.forget();
-  if (!dropped_.empty()) (void)remove_tree(session_, dropped_, limit_);  // what is left then is left to gc
+  if (!dropped_.empty()) (void)remove_tree(session_, dropped_, limit_);  // the rest is left to gc
 }
 
 /// The directories of what is to be created: these are the first requests there, or the first stock. False: that is not

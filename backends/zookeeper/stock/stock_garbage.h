@@ -16,7 +16,7 @@ inline constexpr Duration kRequestKept = std::chrono::days(30);
 /// meanwhile may stay.
 Result<void> remove_tree(StockSession& session, const std::string& path, const CallLimit& limit);
 
-/// Removes what stocks leave behind: data of stocks whose drop was interrupted, and requests older than kRequestKept.
+/// Removes the remains of stocks: data of stocks whose drop was interrupted, and requests older than kRequestKept.
 /// With `dry_run` only says what it would remove.
 Result<std::vector<Swept>> sweep_stocks(StockSession& session, bool dry_run, const CallLimit& limit);
 

@@ -22,7 +22,7 @@ class StockGate {
   /// Finds the head of `name`, unless it is known from before: waits while others keep the gate closed, and with
   /// `close` closes it. False: there is no such stock. Misconfigured if its head makes no sense.
   Result<bool> find(const LockName& name, bool close, const CallLimit& limit);
-  /// What the server said of the head when it was read.
+  /// The server's data about the head when it was read.
   const Answer& seen() const { return seen_; }
   void forget() { known_.reset(); }
 
@@ -34,7 +34,7 @@ class StockGate {
   bool is_ours() const { return known_ && !ours_.empty() && known_->gate == ours_; }
   /// Opens the gate, if it is ours.
   void leave();
-  /// What a transaction on the stock begins with: it checks the head as it was read, or opens our gate.
+  /// First changes of a transaction on the stock: it checks the head as it was read, or opens our gate.
   std::vector<Change> beginning() const;
 
  private:

@@ -58,7 +58,7 @@ struct StockCounts {
   StockCounts& operator+=(const StockCounts& more);
 };
 
-/// What is remembered of a request.
+/// Record of a request.
 struct StockNote {
   RequestRecord record;
   std::int64_t ttl_ms = 0;  ///< of a reservation, from the node's mtime on

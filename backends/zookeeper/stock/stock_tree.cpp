@@ -255,7 +255,7 @@ Result<bool> StockTree::is_over(const Draft& reservation) {
   return *asked >= end;
 }
 
-/// One that begins or ends meanwhile may be missing.
+/// One that begins or ends during it may be missing.
 Result<std::vector<LockName>> StockTree::reservations() {
   const auto list = session_.ask(ask_list(life() + kOpen), limit_);
   if (!list) error_ = list.error();

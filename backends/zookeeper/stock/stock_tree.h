@@ -18,7 +18,7 @@ namespace dlock::zookeeper {
 using NodeChange = Change;  ///< beside StockLedger::Change
 using NodeChanges = std::vector<NodeChange>;
 
-/// What the locks of segments add to a transaction: changes, and a directory to list right after that.
+/// Additions of the segments' locks to a transaction: changes, and a directory to list right after that.
 struct Errand {
   NodeChanges changes = {};
   std::string then_list = {};                 ///< empty: none
@@ -31,7 +31,7 @@ struct Errand {
 /// The stocks of an ensemble. A transaction reads what it needs, each node once, collects changes, and commits them all
 /// or none, at the versions that it has read. One without changes reads everything again after a sync, and holds if
 /// nothing is different: so it was the state at one moment, and not an old one. Who loses a race, or an answer, begins
-/// anew until the limit; after several lost races behind the gate (StockGate). Single-threaded.
+/// anew until the limit; after several lost races under the gate (StockGate). Single-threaded.
 class StockTree final : public StockLedger {
  public:
   StockTree(Ensemble ensemble, const Runtime& runtime) : session_(std::move(ensemble), runtime) {}
@@ -44,7 +44,7 @@ class StockTree final : public StockLedger {
   bool failed() const override { return error_.has_value(); }
   bool is_worth_repeating() const override { return again_; }
   int lost_races() const override { return races_; }
-  /// All must be of different requests, so that after a lost answer the notes tell what became of each; and at most one
+  /// All must be of different requests, so that after a lost answer the notes show the result of each; and at most one
   /// may be a reservation, because its token is the transaction's.
   std::size_t together(std::span<const StockStep> steps) const override;
 
