@@ -82,7 +82,7 @@ std::string_view trimmed(std::string_view text) {
 /// The line to write for one that lacks its quotes, as in `fair = yes` or `[key.deploy/prod]`; else what to know of
 /// TOML. A value is repeated only if it cannot be a secret.
 std::string advice_on(std::string_view line) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:*";
+  static constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:*";
   line = trimmed(line.substr(0, line.find('#')));
   const auto plain = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos;
