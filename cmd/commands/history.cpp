@@ -17,6 +17,7 @@
 #include "cmd/show/history_text.h"
 #include "cmd/show/watch.h"
 #include "cmd/wiring/compose.h"
+#include "lib/base/human_text.h"
 #include "lib/history/event_source.h"
 #include "lib/run/signal_inbox.h"
 

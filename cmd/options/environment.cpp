@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cmd/options/option_table.h"
+#include "cmd/options/settings.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {

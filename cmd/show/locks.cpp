@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cmd/options/operands.h"
+#include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"
 #include "lib/config/suggest.h"

@@ -244,7 +244,7 @@ void fill(Present& present, Node node) {
   present.data = std::move(node.data);
   present.ours = decode_record(present.data);
   Participant& participant = present.participant;
-  if (present.ours) participant = *present.ours;
+  if (present.ours) participant = static_cast<const Participant&>(*present.ours);
   participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
   participant.since = WallTime(std::chrono::milliseconds(present.stat.ctime));
   if (!present.ours) add_foreign(participant, present.kind, present);
