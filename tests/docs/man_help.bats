@@ -142,6 +142,9 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock hold k --json </dev/null >hold.json
   dlock run --report report.json k -- true
   dlock run --events event.json k -- true
+  dlock run --once s --at-least 10s --report kept.json --events event.json kept -- true
+  cat kept.json >>report.json
+  dlock inspect --json kept >>inspect.json
   dlock history --events event.json --json >history.json
   dlock inspect --events event.json k --json >>inspect.json
   dlock doctor --json >doctor.json || true
