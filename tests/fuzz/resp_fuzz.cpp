@@ -109,7 +109,7 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   Parrot parrot(reply);
   NativeStore store(parrot, name, *native_names(name), "redis://h", {}, clock);
   const NativeAsk ask{
-      .owner = Owner::random(), .ttl = std::chrono::seconds(1), .ancestor = {}, .arrival = {}, .info = {}};
+      .owner = Owner::random(), .ttl = std::chrono::seconds(1), .arrival = {}, .info = {}};
   const auto granted = store.acquire(ask, clock.now(), nullptr);
   judge(granted);
   if (granted && std::holds_alternative<NativeGrant>(*granted)) {
@@ -118,7 +118,7 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   }
   const auto state = store.read_state(clock.now(), nullptr);
   judge(state);
-  judge(store.renew(ask.owner, ask.ttl, true, clock.now(), nullptr));
+  judge(store.renew(ask.owner, ask.ttl, true, {}, clock.now(), nullptr));
   judge(store.release(ask.owner, nullptr, clock.now(), nullptr));
   judge(store.fence(FencingToken(7), clock.now()));
 }
