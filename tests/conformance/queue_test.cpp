@@ -13,10 +13,11 @@
 namespace dlock::testing::queue_test {
 namespace {
 
+// The first waiter waits for no longer than kPatience, and until then all of them have started.
 #ifdef DLOCK_SANITIZED
-constexpr std::size_t kLongQueue = 16;  // its processes start slowly, and no waiter waits longer than kPatience
+constexpr std::size_t kLongQueue = 16;
 #else
-constexpr std::size_t kLongQueue = 64;
+constexpr std::size_t kLongQueue = 32;
 #endif
 
 /// Waits until the store lists so many waiters of `key`.

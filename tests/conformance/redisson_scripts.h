@@ -50,6 +50,7 @@ class Table final : public ScriptTable {
       const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "0", "100000"};
       arguments.insert(arguments.end(), usual.begin() + static_cast<std::ptrdiff_t>(arguments.size()), usual.end());
     }
+    if (renews) arguments.emplace_back("");  // its command goes on
     if (kind == "semaphore" && (renews || script[0].ends_with("acquire"))) arguments.emplace_back("own");
     // Of a release: FIELD entry, with what the program adds.
     if (script[0].ends_with("release")) {

@@ -11,6 +11,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -90,10 +91,11 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
   return not_understood(store_);
 }
 
-Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& /*ran*/,
+Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
                                           TimePoint until, Control* control) {
   auto answer = run_confirmed(
-      command_of(scripts_of(kind_).renew, holder_of(owner), {ms_text(ttl), exact ? "1" : "0", whose_ledger(kind_)}),
+      command_of(scripts_of(kind_).renew, holder_of(owner),
+                 {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran), whose_ledger(kind_)}),
       [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;

@@ -6,6 +6,7 @@
 -- ARGV: wake, owner, px, exact, how the command has ended: noted in the place of who asks; may be left out
 -- {renewed, us, token, who asks for it back (revoke.lua)} {lost, value}
 --- include parts/prologue.lua
+--- include ../../deployment/scripts/parts/ran.lua
 local _, owner, px, exact, ran = unpack(ARGV)
 exact = exact == '1'
 if kind ~= 'string' then return {'lost', value} end
@@ -25,11 +26,9 @@ if value ~= owner then
   call('ZADD', ends, ms + px, owner)
   call('PEXPIRE', ends, keep)
 end
-local who = '^' .. string.rep('[^\31]*\31', 5)
 if record and ran then
-  local _, parts = string.gsub(record, '\31', '')
-  record = string.match(record .. string.rep('\31', math.max(5 - parts, 0)), who) .. ran
+  record = with_ran(record, ran)
   call('HSET', holders, owner, record)
 end
-local asked = record and string.match(record, who .. '([^=].*)') or nil
+local asked = record and string.match(record, who_part .. '([^=].*)') or nil
 return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0', asked}

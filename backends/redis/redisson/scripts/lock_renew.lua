@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- As the watchdog does: only while the hash has our field. Of the kinds lock, spin, fenced and fair.
--- ARGV: ... lease in ms, exact (it may become shorter)
+-- ARGV: ... lease in ms, exact (it may become shorter), how the command has ended
 -- {renewed, token} {lost, free|other}
 --- include parts/prologue.lua
 --- include parts/record.lua
@@ -9,4 +9,5 @@ local keep = tonumber(ARGV[5])
 if ARGV[6] ~= '1' then keep = math.max(keep, call('PTTL', key)) end
 call('PEXPIRE', key, keep)
 call('PEXPIRE', holders, keep)
+note_ran(me, ARGV[7])
 return {'renewed', record_of(me) or '0'}

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- As the watchdog does: only while the hash has our field, and each of our reads. Of the kind rw.
--- ARGV: ... lease in ms, exact (it may become shorter, but for other holders)
+-- ARGV: ... lease in ms, exact (it may become shorter, but for other holders), how the command has ended
 -- {renewed, token} {lost, free|other}
 --- include parts/prologue.lua
 --- include parts/rw_state.lua
+--- include parts/record.lua
 local reads = state and call('HGET', key, me)
 if not state or not reads and call('HEXISTS', key, writer) == 0 then
   return {'lost', kind == 'none' and 'free' or 'other'}
@@ -18,4 +19,5 @@ end
 local keep = math.max(px, exact and rest_of_readers() or call('PTTL', key))
 call('PEXPIRE', key, keep)
 call('PEXPIRE', holders, keep)
+note_ran(me, ARGV[7])
 return {'renewed', '0'}
