@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # A server that is not what it says (tests/support/fake_mysql.py): it wants the password in plain words, or the memory of
 # whoever believes it.
 load ../support/cli

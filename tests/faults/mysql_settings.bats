@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # MySQL servers and accounts that are set to something else than usual: limits, and what new sessions begin with.
 load ../support/cli
 load ../support/mysql
@@ -66,22 +67,6 @@ one_minute() { # KEY
       one_minute "$init" "$table"
     done
   done
-}
-
-# What it cuts short would be nobody's any more, and the lock held until its ttl is over.
-@test "a server that cuts short what does not fit: one dlock too many inside a lock is refused all the same, 78" {
-  local strategy
-  sql one "SET GLOBAL sql_mode = ''"
-  for strategy in unique occupy; do
-    use "$(mysql_url one)?strategy=$strategy"
-    start_watched "$strategy" dlock run -q k -- sh -c "until [ -e go-$strategy ]; do sleep 0.05; done; exec dlock run -n k -- touch ran" 2>said
-    wait_until is_held k
-    sql one "UPDATE locks.dlock_$strategy SET entries = CONCAT(entries, REPEAT(',x', 2020)) WHERE name = 'k'"
-    touch "go-$strategy"
-    [ "$(how_ended "$strategy")" = "exit 78" ]
-    grep -F 'no room for one more dlock inside this lock' said
-  done
-  [ ! -e ran ]
 }
 
 @test "a server that ends idle transactions: that of strategy=row lasts as long as it is held" {

@@ -9,6 +9,7 @@ load ../support/redis
 setup() {
   set_world
   script_section
+  script_work
   start_redis one
   use "$(redis_url one)"
 }
@@ -61,6 +62,7 @@ teardown() { end_world; }
   done
 }
 
+# bats test_tags=all
 @test "--fair: a waiter that was killed during an outage does not hold the others up for good" {
   start_redis durable --appendonly yes --appendfsync always
   use "$(redis_url durable)"
@@ -86,11 +88,15 @@ teardown() { end_world; }
 }
 
 @test "the right to read the key is taken away for a moment under a holder: that is no loss" {
-  start_watched a dlock run --ttl 3s k -- section --for 4
-  wait_until begun 1
+  start_watched a dlock run --ttl $((6 * slowness))s --events "$PWD/events" k -- work command
+  wait_until filled command.pid
+  local ends
+  ends=$(holder_field k until)
   redis_cli one acl setuser default -get
-  sleep 1.3
+  wait_until grep -q '"unrenewed"' events
   redis_cli one acl setuser default +get
+  wait_until eval '[[ "$(holder_field k until)" > "$ends" ]]'
+  touch go
   [ "$(how_ended a)" = "exit 0" ]
 }
 
@@ -204,6 +210,7 @@ teardown() { end_world; }
 
 calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$1:calls=\([0-9]*\),.*/\1/p"; } # COMMAND
 
+# bats test_tags=all
 @test "a server that can track too few keys: holders and waiters ask it some times a second, not without end, and hear the rest" {
   redis_cli one config set tracking-table-max-keys 1
   local n
@@ -222,6 +229,7 @@ calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$
   [ "$(how_ended waiter2)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" { everybody_is_killed; }
 
 # --- operators -------------------------------------------------------------------------------------------------------
@@ -251,6 +259,7 @@ through_proxy() {
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "black hole over a command that ignores TERM: KILL before the lease ends" { through_proxy; black_hole drop --stubborn; }
+# bats test_tags=all
 @test "a stall of 0.4 ttl that heals costs nothing" { through_proxy; stall_that_heals 3 4 1.2; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
@@ -269,6 +278,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   [ ! -s said ]
   DLOCK_BACKEND=$direct is_free k
 }
+# bats test_tags=all
 @test "connections reset, again and again: holder and waiter go on" { through_proxy; connections_reset 2s 6 8 0.2; }
 
 @test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {

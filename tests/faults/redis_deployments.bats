@@ -18,12 +18,14 @@ teardown() { end_world; }
 
 # --- Cluster ---------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "cluster: --fair is in order of arrival, and nobody is let by" {
   start_cluster
   use "$url"
   fair_order
 }
 
+# bats test_tags=all
 @test "cluster: --fair is in order of arrival after the slot has moved: waiters listen where it is now" {
   start_cluster
   use "$url"
@@ -75,6 +77,7 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
   run -0 dlock run --try k -- true
 }
 
+# bats test_tags=all
 @test "cluster: a lock is taken and released at the node of its slot; where that refuses, -n ends at once" {
   start_cluster
   export DLOCK_BACKEND=$url
@@ -147,6 +150,7 @@ end_of_permit() { redis_cli c zrange 'p{x}:timeout' 0 0 withscores | tail -n 1; 
 offset_of() { redis_cli "$1" info replication | sed -n 's/^master_repl_offset:\([0-9]*\).*/\1/p'; }
 has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MASTER
 
+# bats test_tags=all
 @test "cluster: a master that is stopped (SIGSTOP) under a holder and a waiter: both go on at its replica" {
   start_cluster d
   redis_cli d cluster replicate "$(id_of c)"
@@ -160,6 +164,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   both_are_served
 }
 
+# bats test_tags=all
 @test "sentinel: a master that is stopped (SIGSTOP) under a holder and a waiter: both go on at the new one" {
   start_sentinels
   export DLOCK_BACKEND=$url
@@ -200,6 +205,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   grep -q 'LOST k' said
 }
 
+# bats test_tags=all
 @test "sentinel: all sentinels gone under a holder: it goes on renewing at its master, and gives the lock back" {
   start_sentinels
   export DLOCK_BACKEND=$url
@@ -287,6 +293,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "sentinel: a password file of the sentinels that is written anew is read again: holder and waiter go on" {
   start_sentinels
   local sentinel

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # What listens where a Redis server should (tests/support/lying_redis.py): replies without end, replies to other questions,
 # half a lock. No command runs without a lock, dlock says why in bounded time, no program needs more than 64 MiB for it, and
 # none is left behind (tests/support/metered.py).

@@ -85,6 +85,7 @@ changes_nothing() {
   changes_nothing inspect
 }
 
+# bats test_tags=all
 @test "the same on redlock://" {
   start_redis two --appendonly yes
   use "redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)"
@@ -97,6 +98,7 @@ changes_nothing() {
   changes_nothing run -n j -- touch ran
 }
 
+# bats test_tags=all
 @test "doctor of a RedLock: a server that refuses the password is a failure, with what is wrong with it; one that is down a warning" {
   local name
   for name in two three; do start_redis "$name" --appendonly yes --requirepass other; done
@@ -153,6 +155,7 @@ everything_works_with() { # KEY
   run -0 dlock doctor
 }
 
+# bats test_tags=all
 @test "a user with the rights of the man page for some keys only: every command works there but doctor and ping, which say why" {
   grant_rights_of_the_man_page '~deploy/*' '~dlock:{deploy/*'
   everything_works_with deploy/x
@@ -208,6 +211,7 @@ everything_works_with() { # KEY
   done
 }
 
+# bats test_tags=all
 @test "without PUBLISH or its channels: doctor says which right is missing, and waiters look by themselves" {
   grant_rights_of_the_man_page '~*'
   local rule
@@ -230,6 +234,7 @@ everything_works_with() { # KEY
   done
 }
 
+# bats test_tags=all
 @test "the same for the locks of Redisson: nothing is left of one that was refused" {
   local right kind
   grant_rights_of_the_man_page '~*' '&redisson_*'
@@ -274,6 +279,7 @@ SCRIPT
   [[ "$output" == *hgetall*"man dlock-redis"* || "$output" == *"can't run this command"*"man dlock-redis"* ]]
 }
 
+# bats test_tags=all
 @test "a server without a command that dlock needs, or with another name for it: 78, which one; no script is shown" {
   start_redis nameless --rename-command EVAL hidden
   run -78 dlock run -n -b "$(redis_url nameless)" k -- touch ran
@@ -285,6 +291,7 @@ SCRIPT
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "an answer that is longer than client-output-buffer-limit allows: 69, and which setting may do that" {
   redis_cli one set k theirs px 600000
   redis_cli one eval "for i = 1, 4000 do redis.call('HSET', 'dlock:{k}:holders', 'o' .. i, string.rep('x', 100)) end" 0
@@ -348,6 +355,7 @@ SCRIPT
   "${python[@]}" -c 'import json; assert json.loads(open("shown", "rb").read().decode("utf-8"))["holders"][0]["host"] == "host"'
 }
 
+# bats test_tags=all
 @test "the record of a shared holder is evicted: the lock is shown as held all the same" {
   hold_lock -s k
   redis_cli one del 'dlock:{k}:holders'
@@ -355,6 +363,7 @@ SCRIPT
   [[ "$output" == "k  held, shared "*"  holder  owner "* ]]
 }
 
+# bats test_tags=all
 @test "a lock that thousands wait for: the first thousand are shown, and the number of all" {
   dlock acquire --ttl 60s k
   redis_cli one eval "for i = 1, 5000 do

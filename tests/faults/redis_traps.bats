@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # Known traps of locks in Redis, each shown first (with the commands of those who fall into it) and then that dlock does
 # not. Which test shows which of the traps X1 to X12 stands in tests/README.md.
 load ../support/cli

@@ -139,6 +139,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 
 # --- servers that forget -----------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
   five_servers --appendonly no
   sleep $((3 * slowness + 1)).2 # until they have a vote
@@ -277,6 +278,7 @@ script_crowd() { # TIMES: that often it takes the lock
 for _ in $(seq -s' ' "$1"); do dlock run -q --ttl $((5 * slowness))s k -- section --for 0.01 || exit; done
 CODE
 }
+# bats test_tags=all
 @test "a crowd races for one key: everybody is served, and nobody overlaps" {
   five_servers
   script_crowd 8
@@ -336,6 +338,7 @@ CODE
 
 is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
 
+# bats test_tags=all
 @test "one server cut behind every single message: ran once, released, nobody is told otherwise" {
   five_servers_through_proxies 1
   life_cut_everywhere 1s 7

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # dlock stock batch when something goes wrong: killed at any moment, cut off behind any message, a server that is silent.
 load ../support/cli
 load ../support/mysql

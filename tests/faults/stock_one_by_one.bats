@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # Takes of one process on Redis, one after the other, and what others do to the stock in between: a take as most are is a
 # script of its own, and each that is none has to have the answer of any other process.
 load ../support/cli

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # Stocks in Tair, against the stand-in of tests/support/fake_tair.py. Their script is that of Redis: stock.bats.
 load ../support/cli
 load ../support/redis

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # What listens where a ZooKeeper server should (tests/support/lying_zookeeper.py): lengths that nobody can have, strings that
 # are not there, answers to other questions. The client library asserts, frees twice or writes where it may not; all the
 # same no command runs without a lock, dlock says why in bounded time, no program needs more than 64 MiB for it, and none is

@@ -108,8 +108,7 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   static SystemClock clock;
   Parrot parrot(reply);
   NativeStore store(parrot, name, *native_names(name), "redis://h", {}, clock);
-  const NativeAsk ask{
-      .owner = Owner::random(), .ttl = std::chrono::seconds(1), .arrival = {}, .info = {}};
+  const NativeAsk ask{.owner = Owner::random(), .ttl = std::chrono::seconds(1), .arrival = {}, .info = {}};
   const auto granted = store.acquire(ask, clock.now(), nullptr);
   judge(granted);
   if (granted && std::holds_alternative<NativeGrant>(*granted)) {

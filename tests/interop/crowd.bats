@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # dlock, redis-py and node-redlock (both generations) in one crowd on one key: a thousand sections, and no two at a time.
 load ../support/cli
 load ../support/redis
