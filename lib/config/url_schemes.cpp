@@ -174,9 +174,11 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
   for (const auto& [name, value] : params) {
     const UrlParam* param = find_url_param(scheme, name);
     if (param == nullptr || param->needs.empty()) continue;
+    std::string_view values = param->needs;
+    const auto other = params.find(std::string(cut(values, '=')));
+    const auto fits = [&](std::string_view one) { return other->second == one; };
+    if (other != params.end() && (values.empty() || any_alternative(values, fits))) continue;
     const std::string needs(param->needs);
-    const auto other = params.find(needs.substr(0, needs.find('=')));
-    if (other != params.end() && other->second == needs.substr(needs.find('=') + 1)) continue;
     return Error{ErrorCode::kMisconfigured, "the URL parameter " + name + " means nothing without " + needs,
                  "add " + needs + ", or leave " + name + " out"};
   }

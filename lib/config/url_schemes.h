@@ -47,7 +47,7 @@ struct UrlParam {
   std::string_view name;
   std::string_view values;
   std::uint32_t topic;     ///< schemes with this bit have it
-  std::string_view needs;  ///< "layout=redisson": means nothing without that one; empty: needs none
+  std::string_view needs;  ///< "layout=redisson", "strategy=unique|occupy", "table": means nothing without; or empty
 };
 
 /// A backend whose URLs are directories (UrlShape::kDirectory).

@@ -151,3 +151,179 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
     let_go
   done
 }
+
+# --- tables of one's own ---------------------------------------------------------------------------------------------
+
+# The articles' table for a strategy, without dlock's columns; the store is that table from now on.
+articles_table() { # STRATEGY
+  table=method_lock_$1
+  local columns='method_name VARCHAR(64) NOT NULL UNIQUE, `desc` VARCHAR(1024) NOT NULL DEFAULT "a remark"'
+  [ "$1" = unique ] || columns='method_name VARCHAR(64) NOT NULL UNIQUE, state TINYINT NOT NULL, version INT NOT NULL'
+  sql mysql "USE locks; DROP TABLE IF EXISTS $table; CREATE TABLE $table (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, $columns,
+    update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)"
+  [ "$1" = unique ] || sql mysql "INSERT INTO locks.$table (method_name, state, version) VALUES ('k', 1, 1), ('k2', 1, 1)"
+  use "$DLOCK_TEST_MYSQL?strategy=$1&table=$table&column=method_name"
+}
+# What a refusal says adds what is missing.
+add_missing() { run -78 dlock inspect k && sql mysql "USE locks; $(grep -o 'ALTER TABLE.*' <<<"$output")"; }
+
+# A program that follows the articles: KEY is taken if it is free, or given back.
+article() { # take|free KEY
+  local statement
+  case "$1 $table" in
+    "take method_lock_unique") statement="INSERT INTO $table (method_name, \`desc\`) VALUES ('$2', 'by hand')" ;;
+    "free method_lock_unique") statement="DELETE FROM $table WHERE method_name = '$2'" ;;
+    take*) statement="UPDATE $table SET state = 2, version = version + 1 WHERE method_name = '$2' AND state = 1 AND version = $(
+      sql app@mysql "SELECT version FROM locks.$table WHERE method_name = '$2'"
+    )" ;;
+    free*) statement="UPDATE $table SET state = 1, version = version + 1 WHERE method_name = '$2'" ;;
+  esac
+  [ "$(sql app@mysql "USE locks; $statement; SELECT ROW_COUNT()" 2>/dev/null)" = 1 ]
+}
+
+@test "a table of one's own: what it lacks is 78, with the SQL that adds it; setup makes one that is missing" {
+  local strategy
+  for strategy in unique occupy; do
+    articles_table $strategy
+    run -78 dlock run -n k -- touch ran
+    [[ "$output" == *"$table"*"lacks"*"dlock_owner"*"ALTER TABLE \`$table\` ADD COLUMN"* ]]
+    run -78 dlock setup -b "${DLOCK_BACKEND/app@/owner@}"
+    run ! dlock doctor
+    [[ "$output" == *"fail"*"$table"*lacks* ]]
+    add_missing
+    run -0 dlock run -n k -- true
+    run -0 dlock setup -b "${DLOCK_BACKEND/app@/owner@}"
+    run -0 dlock doctor
+    [[ "$output" == *"the table $table fits"* ]]
+    sql mysql "DROP TABLE locks.$table"
+    run -78 dlock run -n k -- touch ran
+    [[ "$output" == *"no table $table"*"dlock setup"* ]]
+    run -0 --separate-stderr dlock setup --print
+    [[ "$output" == *"CREATE TABLE IF NOT EXISTS \`$table\`"*'`method_name`'*"ON \`locks\`.\`$table\` TO"* ]]
+    run -0 dlock setup -b "${DLOCK_BACKEND/app@/owner@}"
+    [[ "$output" == *"$table"* ]]
+    run -0 dlock run -n k -- true
+  done
+  [ ! -e ran ]
+}
+
+@test "a table of one's own that cannot be a lock: without a unique name, with numbers for names, names too short: 78" {
+  local change
+  for change in "DROP INDEX method_name" "DROP INDEX method_name, ADD UNIQUE (method_name, id)" "MODIFY method_name INT NOT NULL" \
+    "MODIFY state VARCHAR(8) NOT NULL" "DROP COLUMN version" "RENAME COLUMN method_name TO other_name" "ADD what INT NOT NULL"; do
+    articles_table occupy
+    add_missing
+    sql mysql "DELETE FROM locks.$table; ALTER TABLE locks.$table $change"
+    run -78 dlock run -n k -- touch ran
+    [[ "$output" == *"$table"*lacks*"ALTER TABLE \`$table\` "* ]]
+  done
+  articles_table unique
+  add_missing
+  run -78 dlock run -n "$(printf '%065d' 7)" -- touch ran
+  [[ "$output" == *"room for this key in method_name"* ]]
+  [ "$(sql mysql "SELECT COUNT(*) FROM locks.$table")" = 0 ]
+  [ ! -e ran ]
+}
+
+@test "names of tables and columns that are none, or mean nothing: 78" {
+  local query
+  for query in 'strategy=unique&table=a.b' 'strategy=unique&table=t&column=a%60b' 'strategy=lease&table=t' 'table=t' \
+    'strategy=unique&column=c' 'strategy=unique&table=t&state=s' 'strategy=occupy&state=s' 'strategy=occupy&table=t&free=x' \
+    'strategy=occupy&table=t&free=2'; do
+    run -78 dlock run -n -b "$DLOCK_TEST_MYSQL?$query" k -- touch ran
+  done
+  run -0 dlock config check -b "$DLOCK_TEST_MYSQL?strategy=occupy&table=t&column=c&state=s&version=v&free=0&taken=1"
+  [ ! -e ran ]
+}
+
+@test "N7: a program that follows the articles and dlock exclude each other: method_lock by INSERT, by state and version" {
+  local strategy
+  for strategy in unique occupy; do
+    articles_table $strategy
+    add_missing
+    article take k
+    run -75 dlock run -q -n k -- touch ran
+    start_watched waiter dlock run -q k -- touch served
+    sleep 0.3
+    [ ! -e served ]
+    article free k
+    [ "$(how_ended waiter)" = "exit 0" ]
+    hold_lock k
+    run ! article take k
+    article take k2 || [ $strategy = occupy ]
+    let_go
+    article take k
+    run -75 dlock run -q -n k -- touch ran
+    article free k
+    rm -f waiter* served
+  done
+  [ ! -e ran ]
+}
+
+@test "N7: dlock and programs that follow the articles, all at once: at most one is inside" {
+  local strategy i
+  inside() { mkdir inside && sleep 0.02 && rmdir inside || touch two-inside; }
+  export -f inside
+  by_article() {
+    local _
+    for _ in {1..6}; do
+      until article take k; do sleep 0.02; done
+      inside
+      article free k
+    done
+  }
+  for strategy in unique occupy; do
+    articles_table $strategy
+    add_missing
+    for i in 1 2; do
+      by_article 3>&- &
+      start_watched "c$i" bash -c 'for _ in {1..6}; do dlock run -q k -- bash -c inside || exit; done'
+    done
+    for i in 1 2; do [ "$(how_ended "c$i")" = "exit 0" ]; done
+    wait
+    rm -f c?
+  done
+  [ ! -e two-inside ]
+  [ ! -e inside ]
+}
+
+@test "N7: what another program holds has no end: inspect says so, gc leaves it, force-release takes it when told to" {
+  local strategy
+  for strategy in unique occupy; do
+    articles_table $strategy
+    add_missing
+    run -0 dlock run -n --ttl 1s k -- true
+    article take k
+    run -0 dlock inspect k
+    [[ "$output" == *"another program"* && "$output" != *token* && "$output" != *expires* ]]
+    sleep 1.1
+    run -0 dlock gc
+    run ! dlock force-release k </dev/null
+    run -75 dlock run -q -n k -- touch ran
+    run -0 dlock force-release --yes k
+    run -0 dlock run -n k -- true
+  done
+  [ ! -e ran ]
+}
+
+@test "N7: occupy: a state that is set back by hand ends dlock's hold (79), and what it left gives no other's hold away" {
+  articles_table occupy
+  add_missing
+  start_watched holder dlock run -q --ttl 3s k -- sleep 20
+  wait_until is_held k
+  sql app@mysql "UPDATE locks.$table SET state = 1 WHERE method_name = 'k'"
+  article take k
+  [ "$(how_ended holder)" = "exit 79" ]
+  sleep 3.1 # the lease that is still in the row is over
+  run -75 dlock run -q -n k -- touch ran
+  run -0 dlock gc
+  run ! article take k
+  article free k
+  run -0 dlock run -n k -- true
+  # A table with other states is not misunderstood.
+  sql mysql "UPDATE locks.$table SET state = 0"
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *"neither free (1) nor taken (2)"* ]]
+  run -0 dlock run -n -b "$DLOCK_BACKEND&free=0&taken=1" k -- true
+  [ ! -e ran ]
+}

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/mysql/connection/doctor.h"
+#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 
@@ -39,6 +40,20 @@ Result<std::set<std::string>> present_tables(Servers& servers, TimePoint until) 
     if (auto fit = judge_key(table, *keys); !fit) return fit.error();
   }
   return present;
+}
+
+/// Whether the user's table was missing. One that is there is judged, and changed by its owner alone.
+Result<bool> make_row_table(Servers& servers, const RowTable& table, TimePoint until) {
+  const std::string query = row_columns_query(table, "");
+  auto columns = servers.run(query, until);
+  const bool missing = columns && columns->rows.empty();
+  if (missing) {
+    if (const auto done = servers.run(create_row_table(table), until); !done) return done.error();
+    columns = servers.run(query, until);
+  }
+  if (!columns) return columns.error();
+  const auto fit = judge_row_table(table, *columns, servers.server());
+  return fit ? Result<bool>(missing) : fit.error();
 }
 
 }  // namespace
@@ -92,7 +107,7 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
 std::vector<Finding> MysqlAdmin::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
 
 Result<std::string> MysqlAdmin::set_up(bool print_only) {
-  if (print_only) return setup_script(settings_.servers.front().database);
+  if (print_only) return setup_script(settings_.servers.front().database, settings_.rows);
   const TimePoint until = soon();
   const auto present = present_tables(servers_, until);
   if (!present) return present.error();
@@ -104,6 +119,11 @@ Result<std::string> MysqlAdmin::set_up(bool print_only) {
   }
   // A server may put another engine in the place of the one that it was told.
   if (const auto fit = present_tables(servers_, until); !fit) return fit.error();
+  if (settings_.rows.is_users()) {
+    const auto users = make_row_table(servers_, settings_.rows, until);
+    if (!users) return users.error();
+    if (*users) made += (made.empty() ? "" : ", ") + settings_.rows.table;
+  }
   if (made.empty()) return "the tables of dlock are there already in " + settings_.store + "\n";
   return "created in " + settings_.store + ": " + made + "\n";
 }

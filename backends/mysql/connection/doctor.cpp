@@ -5,6 +5,7 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/human_text.h"
@@ -148,6 +149,11 @@ class Examination {
     }
     if (missing.empty()) findings_.push_back(Finding::ok(name_ + ": the tables of dlock are there"));
     else findings_.push_back(Finding::fail(name_ + ": missing, or of another version: " + missing, "dlock setup"));
+    const RowTable& rows = settings_.rows;
+    const auto columns = rows.is_users() ? ask_for(row_columns_query(rows, "")) : std::nullopt;
+    if (!columns) return;
+    const auto fit = judge_row_table(rows, *columns, name_);
+    findings_.push_back(fit ? Finding::ok(name_ + ": the table " + rows.table + " fits") : Finding::fail(fit.error()));
   }
 
   /// Changes that change nothing: the right to make them is looked at first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/schema.h"
 
+#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/sql_text.h"
 
 namespace dlock::mysql {
@@ -14,14 +15,6 @@ std::string table(const char* name, const std::string& columns) {
 }  // namespace
 
 std::vector<Table> tables() {
-  // The holder of a row that is the lock.
-  const std::string holder_columns =
-      "  owner VARBINARY(64) NULL,\n"
-      "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-      "  since DATETIME(6) NULL,\n"
-      "  expires DATETIME(6) NULL,\n"
-      "  info VARBINARY(1024) NULL,\n"
-      "  entries VARBINARY(4096) NULL\n";
   // Names are bytes: no character set, no collation, no two keys meet.
   return {
       {kLockTable,
@@ -38,15 +31,8 @@ std::vector<Table> tables() {
              "  PRIMARY KEY (strategy, name)\n"),
        "strategy varbinary, name varbinary"},
       {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n"), "name varbinary"},
-      {kUniqueTable, table(kUniqueTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n" + holder_columns),
-       "name varbinary"},
-      {kOccupyTable,
-       table(kOccupyTable,
-             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-             "  state TINYINT NOT NULL DEFAULT 0,\n"
-             "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n" +
-                 holder_columns),
-       "name varbinary"},
+      {kUniqueTable, table(kUniqueTable, row_columns(own_row_table(Strategy::kUnique))), "name varbinary"},
+      {kOccupyTable, table(kOccupyTable, row_columns(own_row_table(Strategy::kOccupy))), "name varbinary"},
       {kFenceTable,
        table(kFenceTable,
              "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
@@ -126,14 +112,19 @@ Result<void> judge_key(const Table& table, const Answer& keys) {
                "give it that key, by ALTER TABLE " + table.name};
 }
 
-std::string setup_script(const std::string& database) {
+std::string setup_script(const std::string& database, const RowTable& rows) {
   std::string text = "-- the tables of dlock (in " + database + ")\n";
-  for (const Table& one : tables()) text += one.create + ";\n";
-  text += "-- what an account needs, and nothing else (replace 'app'@'%'):\n";
-  for (const Table& one : tables()) {
-    text += "-- GRANT SELECT, INSERT, UPDATE, DELETE ON " + identifier(database) + "." + one.name + " TO 'app'@'%';\n";
+  std::string rights;
+  const auto add = [&](const std::string& create, const std::string& name) {
+    text += create + ";\n";
+    rights += "-- GRANT SELECT, INSERT, UPDATE, DELETE ON " + identifier(database) + "." + name + " TO 'app'@'%';\n";
+  };
+  for (const Table& one : tables()) add(one.create, one.name);
+  if (rows.is_users()) {
+    text += "-- the table that the URL names; if it is there already, dlock setup says what it lacks\n";
+    add(create_row_table(rows), identifier(rows.table));
   }
-  return text;
+  return text + "-- what an account needs, and nothing else (replace 'app'@'%'):\n" + rights;
 }
 
 }  // namespace dlock::mysql

@@ -50,6 +50,6 @@ std::string keys_query();
 Result<void> judge_key(const Table& table, const Answer& keys);
 
 /// Text of `dlock setup --print`: the statements, and the least privileges of an account.
-std::string setup_script(const std::string& database);
+std::string setup_script(const std::string& database, const RowTable& rows);
 
 }  // namespace dlock::mysql

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/mysql/connection/schema.h"
 #include "lib/base/users.h"
 
 #include <unistd.h>
@@ -71,7 +72,40 @@ Result<UserRow> user_row(const std::string& text) {
   return row;
 }
 
+/// The articles' table: 1 is free, 2 is taken.
+Result<RowTable> row_table(const BackendUrl& url, Strategy strategy) {
+  RowTable table = own_row_table(strategy);
+  const bool users = !url.param("table").empty();
+  if (users) table.free = "1", table.taken = "2", table.prefix = "dlock_";
+  for (const auto& [param, is_named] :
+       {std::pair("table", &table.table), std::pair("column", &table.name), std::pair("state", &table.state),
+        std::pair("version", &table.version), std::pair("free", &table.free), std::pair("taken", &table.taken)}) {
+    const std::string given = url.param(param);
+    if (given.empty()) continue;
+    if (!users) {
+      return Error{ErrorCode::kMisconfigured,
+                   "the URL parameter " + std::string(param) + " means nothing without table",
+                   "add table=, or leave " + std::string(param) + " out"};
+    }
+    if (!is_name(given)) {
+      return Error{ErrorCode::kMisconfigured, std::string(param) + "=" + given + " is not a name",
+                   "a name has letters, digits, _ and $, without the name of the database"};
+    }
+    *is_named = given;
+  }
+  if (table.free != table.taken) return table;
+  return Error{ErrorCode::kMisconfigured, "free and taken are the same state, " + table.free,
+               "free=1&taken=2, for example"};
+}
+
 }  // namespace
+
+RowTable own_row_table(Strategy strategy) {
+  RowTable table;
+  table.table = strategy == Strategy::kOccupy ? kOccupyTable : kUniqueTable;
+  if (strategy == Strategy::kOccupy) table.state = "state", table.version = "version";
+  return table;
+}
 
 const char* strategy_name(Strategy strategy) {
   switch (strategy) {
@@ -93,6 +127,9 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   auto tls = tls_of(url);
   if (!tls) return tls.error();
   Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
+  auto rows = row_table(url, settings.strategy);
+  if (!rows) return rows.error();
+  settings.rows = std::move(*rows);
   if (const std::string row = url.param("row"); !row.empty()) {
     auto parsed = user_row(row);
     if (!parsed) return parsed.error();

@@ -26,15 +26,29 @@ struct UserRow {
   std::string value;
 };
 
+/// The table of strategy=unique or occupy: dlock's own, or one of the user's (?table=) with dlock's columns beside.
+struct RowTable {
+  std::string table;
+  std::string name = "name";            ///< the column that has the key
+  std::string state, version;           ///< columns of occupy; empty for unique
+  std::string free = "0", taken = "1";  ///< values of `state`
+  std::string prefix;                   ///< of the names of dlock's columns in a table of the user's
+  bool is_users() const { return !prefix.empty(); }
+};
+
+RowTable own_row_table(Strategy strategy);
+
 struct Settings {
   std::vector<DatabaseSettings> servers;  ///< in the order of the URL
   Strategy strategy = Strategy::kLease;
   StockWay stock = StockWay::kGuarded;
   std::optional<UserRow> row;
   std::string store;  ///< redacted URL
+  RowTable rows{};
 };
 
-/// Misconfigured for a URL that cannot be served: incomplete TLS parameters, a ?row= of another form.
+/// Misconfigured for a URL that cannot be served: incomplete TLS parameters, a ?row= of another form, a
+/// name of a table or column that is none.
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout);
 
 }  // namespace dlock::mysql

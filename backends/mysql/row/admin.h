@@ -10,7 +10,7 @@ namespace dlock::mysql {
 class RowAdmin final : public MysqlAdmin {
  public:
   RowAdmin(Settings settings, Servers servers, const Runtime& runtime)
-      : MysqlAdmin(std::move(settings), std::move(servers), runtime), table_(settings_.strategy, servers_) {}
+      : MysqlAdmin(std::move(settings), std::move(servers), runtime), table_(settings_, servers_) {}
 
   Result<LockState> inspect(const LockName& name) override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;

@@ -28,7 +28,7 @@ class RowLock final : public PollableLock {
         runtime_(runtime),
         spec_(spec),
         servers_(settings_.servers, dial, runtime.clock),
-        table_(settings_.strategy, servers_),
+        table_(settings_, servers_),
         who_(who_text(spec)) {}
 
   Attempt take(Control& control) override {

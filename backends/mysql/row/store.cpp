@@ -5,7 +5,7 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
-#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/text.h"
@@ -14,8 +14,11 @@
 namespace dlock::mysql {
 namespace {
 
-std::string microseconds_of(const char* column) {
-  return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," + std::string(column) + ")";
+/// A column of the holder, which remains in the row when another program takes it after dlock.
+std::string while_live(const std::string& expression) { return "IF({live}," + expression + ",NULL)"; }
+
+std::string microseconds_of(const std::string& column) {
+  return while_live("TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," + column + ")");
 }
 
 std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
@@ -23,7 +26,7 @@ std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
 }
 
 /// How many parts of who_text() and what follows it are in `info`, less one.
-std::string parts() { return "(LENGTH(info)-LENGTH(REPLACE(info,CHAR(31),'')))"; }
+std::string parts() { return "(LENGTH({info})-LENGTH(REPLACE({info},CHAR(31),'')))"; }
 std::string unasked() { return parts() + "<5"; }
 
 std::optional<WallTime> wall(std::optional<ServerTime> time) {
@@ -32,41 +35,84 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 
 /// `info` with `word` as its last part.
 std::string with_word(const std::string& word) {
-  return "CONCAT(LEFT(SUBSTRING_INDEX(info,CHAR(31),5),600),REPEAT(CHAR(31),GREATEST(5-" + parts() + ",1))," +
+  return "CONCAT(LEFT(SUBSTRING_INDEX({info},CHAR(31),5),600),REPEAT(CHAR(31),GREATEST(5-" + parts() + ",1))," +
          literal(word) + ")";
 }
 
-constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
+/// A literal with a character set takes on that of the column.
+std::string key(const LockName& name) { return "_utf8mb4 " + literal(name.text()); }
+
+constexpr char kOver[] = "{live} AND {expires}<=UTC_TIMESTAMP(6)";
+
+std::string held_by(const std::string& owner) { return "{live} AND {owner}=" + literal(owner); }
+
+/// The names of a table by dlock's words for them. A hold of dlock is live as long as the row has the version that
+/// dlock gave it: a program that knows nothing of dlock's columns leaves them as they were when it takes the lock.
+std::map<std::string, std::string, std::less<>> names_of(const RowTable& table) {
+  std::map<std::string, std::string, std::less<>> names{{"table", identifier(table.table)},
+                                                        {"name", identifier(table.name)},
+                                                        {"free", table.free},
+                                                        {"taken", table.taken}};
+  for (const char* word : {"owner", "token", "since", "expires", "info", "entries", "held"}) {
+    names[word] = identifier(table.prefix + word);
+  }
+  const bool occupy = !table.state.empty();
+  names["state"] = occupy ? identifier(table.state) : table.taken;  // a row of unique is taken
+  names["version"] = occupy ? identifier(table.version) : "0";
+  names["live"] = occupy ? "IFNULL(" + names["held"] + "," + names["version"] + ")=" + names["version"] : "TRUE";
+  return names;
+}
 
 }  // namespace
 
-RowStore::RowStore(Strategy strategy, Servers& servers)
-    : strategy_(strategy), table_(strategy == Strategy::kUnique ? kUniqueTable : kOccupyTable), servers_(servers) {}
+RowStore::RowStore(const Settings& settings, Servers& servers)
+    : strategy_(settings.strategy), table_(settings.rows), names_(names_of(table_)), servers_(servers) {}
 
-std::string RowStore::where(const LockName& name) const { return " WHERE name=" + literal(name.text()); }
+std::string RowStore::where(const LockName& name) const { return " WHERE {name}=" + key(name); }
+
+/// `statement` with the table's names for the words between braces; literals have none.
+std::string RowStore::named(std::string_view statement) const {
+  std::string text;
+  while (!statement.empty()) {
+    text += cut(statement, '{');
+    if (statement.empty()) break;
+    text += names_.find(cut(statement, '}'))->second;
+  }
+  return text;
+}
+
+/// Another table than dlock's own is looked at once.
+Result<void> RowStore::check_table(const LockName& name, TimePoint until, Control* control) {
+  if (checked_ || !table_.is_users()) return {};
+  const auto columns = servers_.run(row_columns_query(table_, name.text()), until, control);
+  if (!columns) return columns.error();
+  const auto fit = judge_row_table(table_, *columns, servers_.server());
+  checked_ = static_cast<bool>(fit);
+  return fit;
+}
 
 Result<bool> RowStore::change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = servers_.run(statement, until, control);
+  const auto done = servers_.run(named(statement), until, control);
   if (!done) return done.error();
   return done->changed > 0;
 }
 
 /// A row that is locked is not changed, and noted.
 Result<bool> RowStore::try_change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = servers_.try_run(statement, until, control);
+  const auto done = servers_.try_run(named(statement), until, control);
   if (!done) return done.error();
   row_locked_ = !done->has_value();
   return !row_locked_ && (*done)->changed > 0;
 }
 
 Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint until, Control* control) {
-  const bool occupy = strategy_ == Strategy::kOccupy;
+  if (const auto fit = check_table(name, until, control); !fit) return fit.error();
   const auto found = servers_.run(
-      "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," + microseconds_of("t.since") + "," +
-          microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") + ",t.entries," +
-          kReadOnly + " FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
+      named("SELECT " + std::string(kServerMicroseconds) + ",{name}," + while_live("{owner}") + ",{token}," +
+            microseconds_of("{since}") + "," + microseconds_of("{expires}") + "," + while_live("{info}") +
+            ",IF({state}<=>{free},0,IF({state}<=>{taken},1,2)),{version}," + while_live("{entries}") + "," + kReadOnly +
+            " FROM (SELECT 1) AS one LEFT JOIN {table} ON {name}=" + key(name)),
       until, control);
-  if (!found) return found.error();
   if (found->rows.size() != 1 || found->rows[0].size() != 11) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
@@ -78,9 +124,16 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
   if (!reading.has_row) return reading;
   reading.token = leading_number<std::uint64_t>(fields[3].value_or(""));
   reading.version = leading_number<std::uint64_t>(fields[8].value_or(""));
-  if (fields[7].value_or("0") == "0") return reading;
+  const std::string state = fields[7].value_or("");
+  if (state == "0") return reading;
+  if (state != "1") {
+    return Error{ErrorCode::kMisconfigured,
+                 name.text() + " is in a state that is neither free (" + table_.free + ") nor taken (" + table_.taken +
+                     ") in the table " + table_.table + " on " + servers_.server(),
+                 "say in the URL which states mean that: free=1&taken=2"};
+  }
   const std::string entries = fields[9].value_or("");
-  Holder holder{fields[2].value_or(""), reading.token,
+  Holder holder{fields[2].value_or(""), fields[2] ? reading.token : 0,
                 time_of(fields[4]),     time_of(fields[5]),
                 fields[6].value_or(""), static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','))};
   if (!holder.until || *holder.until > reading.now) reading.holder = std::move(holder);
@@ -139,15 +192,13 @@ Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until
 
 Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, const std::string& fields,
                                                       const std::string& owner, TimePoint until, Control* control) {
-  const auto taken =
-      try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()) + "," + fields, until, control);
+  const auto taken = try_change(inserting(name, fields), until, control);
   if (!taken) return taken.error();
   if (!*taken) return std::optional<std::uint64_t>();
   const auto token = draw_token(name, until, control);
   if (!token) return token.error();
-  const auto noted =
-      change("UPDATE " + table_ + " SET token=" + std::to_string(*token) + where(name) + " AND owner=" + literal(owner),
-             until, control);
+  const auto noted = change(
+      "UPDATE {table} SET {token}=" + std::to_string(*token) + where(name) + " AND " + held_by(owner), until, control);
   if (!noted) return noted.error();
   return *noted ? std::optional(*token) : std::nullopt;
 }
@@ -155,8 +206,9 @@ Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, cons
 Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const std::string& owner,
                                                     const std::string& who, Duration ttl, TimePoint until,
                                                     Control* control) {
-  const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_after(ttl) +
-                             ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
+  const std::string fields = "{owner}=" + literal(owner) + ",{since}=UTC_TIMESTAMP(6),{expires}=" + end_after(ttl) +
+                             ",{info}=" + literal(std::string_view(who).substr(0, 1024)) +
+                             ",{entries}=" + literal(owner);
   row_locked_ = false;
   const auto read = read_state(name, until, control);
   if (!read) return read.error();
@@ -178,15 +230,16 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
     return insert(name, fields, owner, until, control);
   }
   if (!read->has_row) {
-    const auto made = try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()), until, control);
+    const auto made = try_change(inserting(name, "{state}={free},{version}=0"), until, control);
     if (!made) return made.error();
     if (row_locked_) return std::optional<std::uint64_t>();
   }
   const std::uint64_t token = std::max(read->token + 1, static_cast<std::uint64_t>(read->now));
-  const auto taken =
-      try_change("UPDATE " + table_ + " SET state=1,version=version+1,token=" + std::to_string(token) + "," + fields +
-                     where(name) + " AND version=" + std::to_string(read->version) + " AND (state=0 OR " + kOver + ")",
-                 until, control);
+  const auto taken = try_change(
+      "UPDATE {table} SET {state}={taken},{version}={version}+1,{held}=" + std::to_string(read->version + 1) +
+          ",{token}=" + std::to_string(token) + "," + fields + where(name) +
+          " AND {version}=" + std::to_string(read->version) + " AND ({state}={free} OR " + kOver + ")",
+      until, control);
   if (!taken) return taken.error();
   return *taken ? std::optional(token) : std::nullopt;
 }
@@ -194,10 +247,10 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
 Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact,
                              const std::string& ran, TimePoint until, Control* control) {
   const bool asks = !exact && revoked_.empty();  // whoever leaves it hears of nothing any more
-  const std::string end = exact ? end_after(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")";
+  const std::string end = exact ? end_after(ttl) : "GREATEST({expires}+INTERVAL 1 MICROSECOND," + end_after(ttl) + ")";
   const auto renewed =
-      change("UPDATE " + table_ + " SET expires=" + end + (ran.empty() ? "" : ",info=" + with_word(ran_word(ran))) +
-                 where(name) + " AND owner=" + literal(owner) + " AND expires>UTC_TIMESTAMP(6)" +
+      change("UPDATE {table} SET {expires}=" + end + (ran.empty() ? "" : ",{info}=" + with_word(ran_word(ran))) +
+                 where(name) + " AND {state}={taken} AND " + held_by(owner) + " AND {expires}>UTC_TIMESTAMP(6)" +
                  (asks ? " AND " + unasked() : "") + kUnlessReadOnly,
              until, control);
   if (!renewed || *renewed) return renewed;
@@ -211,10 +264,9 @@ Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Dur
 
 Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
                                 const std::string& by, TimePoint until) {
-  const auto asked =
-      change("UPDATE " + table_ + " SET info=" + with_word(by) + where(name) + " AND owner=" + literal(owner) +
-                 " AND token=" + std::to_string(token) + " AND " + unasked(),
-             until, nullptr);
+  const auto asked = change("UPDATE {table} SET {info}=" + with_word(by) + where(name) + " AND " + held_by(owner) +
+                                " AND {token}=" + std::to_string(token) + " AND " + unasked(),
+                            until, nullptr);
   if (!asked || *asked) return asked;
   const auto read = read_state(name, until, nullptr);
   if (!read) return read.error();
@@ -225,35 +277,39 @@ Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, 
 /// the last.
 Result<bool> RowStore::leave(const LockName& name, const std::string& owner, const std::string& entry,
                              TimePoint until) {
-  const std::string ours = " AND owner=" + literal(owner);
-  const auto left = change("UPDATE " + table_ + " SET entries=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',entries,',')," +
-                               literal("," + entry + ",") + ",','))" + where(name) + ours + " AND FIND_IN_SET(" +
-                               literal(entry) + ",entries) AND entries<>" + literal(entry),
+  const auto left = change("UPDATE {table} SET {entries}=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',{entries},',')," +
+                               literal("," + entry + ",") + ",','))" + where(name) + " AND " + held_by(owner) +
+                               " AND FIND_IN_SET(" + literal(entry) + ",{entries}) AND {entries}<>" + literal(entry),
                            until, nullptr);
   if (!left || *left) return left;
-  return change(freeing(name, "owner=" + literal(owner) + " AND entries=" + literal(entry)), until, nullptr);
+  return change(freeing(name, held_by(owner) + " AND {entries}=" + literal(entry)), until, nullptr);
+}
+
+/// A row that is there stays as it is. Without IGNORE, which would cut a key short that does not fit.
+std::string RowStore::inserting(const LockName& name, const std::string& fields) const {
+  return "INSERT INTO {table} SET {name}=" + key(name) + "," + fields + " ON DUPLICATE KEY UPDATE {name}={name}";
 }
 
 std::string RowStore::freeing(const LockName& name, const std::string& condition) const {
-  if (strategy_ == Strategy::kUnique) return "DELETE FROM " + table_ + where(name) + " AND " + condition;
-  return "UPDATE " + table_ +
-         " SET state=0,version=version+1,owner=NULL,since=NULL,expires=NULL,info=NULL,entries=NULL" + where(name) +
-         " AND state<>0 AND " + condition;
+  if (strategy_ == Strategy::kUnique) return "DELETE FROM {table}" + where(name) + " AND " + condition;
+  return "UPDATE {table} SET {state}={free},{version}={version}+1,{held}=NULL,{owner}=NULL,{since}=NULL,{expires}=NULL,"
+         "{info}=NULL,{entries}=NULL" +
+         where(name) + " AND {state}={taken} AND " + condition;
 }
 
 Result<bool> RowStore::release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
                                TimePoint until, Control* control) {
-  std::string condition = "owner=" + literal(owner);
-  if (token) condition += " AND token=" + std::to_string(*token);
+  std::string condition = held_by(owner);
+  if (token) condition += " AND {token}=" + std::to_string(*token);
   return change(freeing(name, condition), until, control);
 }
 
 Result<bool> RowStore::release_foreign(const LockName& name, TimePoint until) {
-  return change(freeing(name, "owner IS NULL"), until, nullptr);
+  return change(freeing(name, "({owner} IS NULL OR NOT {live})"), until, nullptr);
 }
 
 Result<std::vector<LockName>> RowStore::names_where(const std::string& condition, TimePoint until) {
-  const auto found = servers_.run("SELECT name FROM " + table_ + " WHERE " + condition, until);
+  const auto found = servers_.run(named("SELECT {name} FROM {table} WHERE " + condition), until);
   if (!found) return found.error();
   std::vector<LockName> names;
   for (const Row& row : found->rows) {
@@ -263,11 +319,11 @@ Result<std::vector<LockName>> RowStore::names_where(const std::string& condition
   return names;
 }
 
-Result<std::vector<LockName>> RowStore::names(TimePoint until) {
-  return names_where(strategy_ == Strategy::kUnique ? "TRUE" : "state<>0", until);
-}
+Result<std::vector<LockName>> RowStore::names(TimePoint until) { return names_where("{state}={taken}", until); }
 
-Result<std::vector<LockName>> RowStore::over(TimePoint until) { return names_where(kOver, until); }
+Result<std::vector<LockName>> RowStore::over(TimePoint until) {
+  return names_where("{state}={taken} AND " + std::string(kOver), until);
+}
 
 Result<bool> RowStore::sweep(const LockName& name, TimePoint until) {
   return change(freeing(name, kOver), until, nullptr);

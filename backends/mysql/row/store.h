@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
@@ -13,7 +16,7 @@ namespace dlock::mysql {
 
 /// The two ways to lock that people write by hand, on tables of their own, so that other programs can take part:
 ///   unique: INSERT takes (the primary key is the judge), DELETE frees
-///   occupy: SELECT state, version; UPDATE ... SET state=1, version=version+1 WHERE version=what was read
+///   occupy: SELECT state, version; UPDATE ... SET state=taken, version=version+1 WHERE version=what was read
 /// and adds what such code usually lacks: leases that end by the server's clock, an owner that release and renewal
 /// compare, tokens. Rows of other programs (owner NULL) are held until these free them. One statement for each call, in
 /// autocommit mode. Errors as of .run(); Unavailable after a change: its outcome is unknown. Single-threaded.
@@ -37,7 +40,7 @@ class RowStore {
   };
 
   /// `servers` outlives it.
-  RowStore(Strategy strategy, Servers& servers);
+  RowStore(const Settings& settings, Servers& servers);
 
   Result<State> read_state(const LockName& name, TimePoint until, Control* control);
   /// The same for people, with its times on our clock. `remaining` (may be null): of the lease, if it ends.
@@ -81,7 +84,10 @@ class RowStore {
 
  private:
   std::string where(const LockName& name) const;
+  std::string named(std::string_view statement) const;
+  Result<void> check_table(const LockName& name, TimePoint until, Control* control);
   Error leave_read_only();
+  std::string inserting(const LockName& name, const std::string& fields) const;
   std::string freeing(const LockName& name, const std::string& condition) const;
   Result<bool> change(const std::string& statement, TimePoint until, Control* control);
   Result<bool> try_change(const std::string& statement, TimePoint until, Control* control);
@@ -91,7 +97,9 @@ class RowStore {
   Result<std::vector<LockName>> names_where(const std::string& condition, TimePoint until);
 
   const Strategy strategy_;
-  const std::string table_;
+  const RowTable table_;
+  const std::map<std::string, std::string, std::less<>> names_;
+  bool checked_ = false;
   Servers& servers_;
   bool row_locked_ = false;
   std::string revoked_;

@@ -5,6 +5,7 @@
 
 #include "backends/mysql/connection/doctor.h"
 #include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 
@@ -62,6 +63,50 @@ TEST_CASE("a row of the user's is TABLE:COLUMN=VALUE, and nothing that is no nam
     CAPTURE(text);
     CHECK_FALSE(settings(std::string("mysql://h/db?strategy=row&row=") + text));
   }
+}
+
+TEST_CASE("a table of the user's has the names of the URL, and the articles' states; dlock's own keeps its names") {
+  const auto rows =
+      settings("mysql://h/db?strategy=occupy&table=method_lock&column=method_name&version=v&taken=3")->rows;
+  CHECK(rows.is_users());
+  CHECK(rows.table == "method_lock");
+  CHECK(rows.name == "method_name");
+  CHECK(rows.state == "state");
+  CHECK(rows.version == "v");
+  CHECK(rows.free == "1");
+  CHECK(rows.taken == "3");
+  CHECK(settings("mysql://h/db?strategy=unique&table=t")->rows.state.empty());
+  CHECK_FALSE(settings("mysql://h/db?strategy=unique")->rows.is_users());
+  CHECK(settings("mysql://h/db?strategy=occupy")->rows.free == "0");
+  for (const char* text :
+       {"strategy=unique&table=a`b", "strategy=unique&table=db.t", "strategy=unique&table=t&column=c%20d",
+        "strategy=occupy&state=s", "strategy=occupy&free=1", "strategy=occupy&table=t&taken=1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(settings(std::string("mysql://h/db?") + text));
+  }
+}
+
+TEST_CASE("what a table of the user's lacks is named, with the statement that adds it") {
+  RowTable table = own_row_table(Strategy::kUnique);
+  table.table = "t", table.name = "n", table.prefix = "dlock_";
+  CHECK(judge_row_table(table, {}, "h").error().message.find("no table t") != std::string::npos);
+  Answer columns{{{"n", "varchar", "1", "1", "1"}}, 0};
+  for (const char* ours : {"owner", "token", "since", "expires", "info", "entries"}) {
+    columns.rows.push_back({std::string("dlock_") + ours, "varbinary", "1", "0", "0"});
+  }
+  CHECK(judge_row_table(table, columns, "h"));
+  const auto lacks = [&](const Row& row, const std::string& what, const std::string& change) {
+    Answer others = columns;
+    others.rows[0] = row;
+    const auto judged = judge_row_table(table, others, "h");
+    REQUIRE_FALSE(judged);
+    CHECK(judged.error().message == "the table t on h lacks " + what);
+    CHECK(judged.error().next == "ALTER TABLE `t` " + change);
+  };
+  lacks({"n", "varchar", "1", "1", "0"}, "a unique index on n", "ADD UNIQUE KEY (`n`)");
+  lacks({"n", "int", std::nullopt, "1", "1"}, "room for this key in n", "MODIFY COLUMN `n` VARCHAR(255) NOT NULL");
+  lacks({"x", "int", std::nullopt, "1", "0"}, "the column n, a default in x",
+        "ADD COLUMN `n` VARBINARY(255) NOT NULL UNIQUE, ALTER COLUMN `x` SET DEFAULT 0");
 }
 
 TEST_CASE("text from outside goes into statements as hexadecimal bytes") {
@@ -163,7 +208,7 @@ TEST_CASE("a server's words are cut between two characters, and never steer a te
 }
 
 TEST_CASE("what is printed for an administrator names every table and every right") {
-  const std::string script = setup_script("shop");
+  const std::string script = setup_script("shop", {});
   for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable, kFenceTable}) {
     CAPTURE(table);
     CHECK(script.find("CREATE TABLE IF NOT EXISTS " + std::string(table)) != std::string::npos);
