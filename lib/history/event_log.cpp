@@ -174,7 +174,7 @@ Result<void> check_event_file(const EventPlace& place) {
 void EventLog::append(const Event& event) {
   if (is_off()) return;
   const int failure = write_down(event);
-  if (failure == 0 || warned_) return;
+  if (failure == 0 || warned_ || (failure == ENOENT && is_usual_journal())) return;
   warned_ = true;
   log_.warn("what happens to " + event.key + " is not recorded: " + place_.text() + ": " + errno_text(failure) +
             "; everything else goes on");

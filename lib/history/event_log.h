@@ -36,8 +36,9 @@ Result<void> check_event_file(const EventPlace& place);
 
 /// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
 /// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken
-/// is reported as a warning, later ones are tried in silence. A file is opened for each event, so that whoever rotates
-/// it need tell nobody. `log` must outlive this.
+/// is reported as a warning, later ones are tried in silence. A machine without a journal misses none, unless the
+/// journal was typed: one configuration serves machines and containers. A file is opened for each event, so that
+/// whoever rotates it need tell nobody. `log` must outlive this.
 class EventLog {
  public:
   EventLog(EventPlace place, const Log& log) : place_(std::move(place)), log_(log) {}
@@ -46,6 +47,9 @@ class EventLog {
   void append(const Event& event);
 
  private:
+  bool is_usual_journal() const {
+    return place_.kind == EventPlace::Kind::kJournal && place_.path.empty() && !place_.typed;
+  }
   /// 0, or the errno.
   int write_down(const Event& event);
 

@@ -128,8 +128,9 @@ Result<void> read_journal(const UseLine& use) {
 Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipes) {
   switch (place.kind) {
     case EventPlace::Kind::kOff:
-      return Error{ErrorCode::kMisconfigured, "no events are recorded",
-                   "record them: events = \"/var/log/dlock.events\" in the configuration, or --events FILE"};
+      return Error{
+          ErrorCode::kMisconfigured, "no events are recorded",
+          "record them: events = \"journald\" below the line [defaults] of the configuration, or --events FILE"};
     case EventPlace::Kind::kDescriptor:
       return Error{ErrorCode::kMisconfigured, "nobody knows where the events of " + place.text() + " went",
                    "name the file: --events FILE"};

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is recorded about locks (--events), and what is told of it afterwards.
 load ../support/cli
+load ../support/mounts
 
 setup() {
   set_world
@@ -95,6 +96,16 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [[ "$output" == *"is not recorded: fd:9: Bad file descriptor"* ]]
   run -0 dlock run --events off k -- true
   [ "$output" = "" ]
+}
+
+@test "a machine without a journal: a configured journald is silent there, one that was typed is a warning" {
+  mounts_apart || skip "no right to mount"
+  printf '%s\n' '[defaults]' 'events = "journald"' >dlock.toml
+  without_run() { "${apart[@]}" sh -c 'mount -t tmpfs none /run && exec "$@"' sh "$@"; }
+  run -5 without_run dlock run -C "$PWD/dlock.toml" k -- sh -c 'exit 5'
+  [ "$output" = "" ]
+  run -5 without_run dlock run --events journald k -- sh -c 'exit 5'
+  [[ "$output" == *"is not recorded: journald: No such file or directory; everything else goes on" ]]
 }
 
 @test "a place for events that can be none is refused before anything is locked" {

@@ -120,6 +120,38 @@ as_shown() {
   run -0 dlock config check --strict --config "$stage/config.toml"
 }
 
+# A configuration of these lines is one; what they name in /etc is there.
+is_configuration() { # WHERE TEXT
+  printf '%s\n' "$2" | sed "s,/etc/[^\"&]*,$stage/password,g" >"$stage/config.toml"
+  run dlock config check --config "$stage/config.toml"
+  [ "$status" = 0 ] || { printf '%s\n' "$1" "$2" "$output"; return 1; }
+}
+
+@test "every configuration that a document or a hint shows is one" {
+  local file text line count=0
+  (umask 077 && echo secret >"$stage/password")
+  for file in "$readme" "$root"/man/*.scd; do
+    while IFS= read -r -d '' text; do
+      is_configuration "$file" "$text"
+      ((++count))
+    done < <(awk '
+      /^```/ { if (inside && text ~ /(^|\n)(\[[a-z.]+[^\n]*\]|[a-z-]+ = )/) printf "%s%c", text, 0; inside = !inside; text = ""; next }
+      inside { text = text $0 "\n" }' "$file")
+  done
+  [ "$count" -ge 4 ]
+  # KEY = "VALUE" within a sentence, and in a message of the program.
+  while IFS= read -r line; do
+    case $line in
+      default-backend*) is_configuration "$line" "$line"$'\n[backend.prod]\nurl = "local:"' ;;
+      url*) is_configuration "$line" "[backend.x]"$'\n'"${line/.../local:}" ;;
+      *) is_configuration "$line" "[defaults]"$'\n'"$line" ;;
+    esac
+    ((++count))
+  done < <(cat <(grep -ohE '\*[a-z-]+ = ("[^"*]*"|[0-9]+|true|false)\*' "$root"/man/*.scd | tr -d '*') \
+    <(grep -rohE --include='*.cpp' --include='*.h' '\b[a-z-]{3,} = \\"[^\\]*\\"' "$root"/{cmd,lib,backends} | tr -d "\\\\") | sort -u)
+  [ "$count" -ge 8 ]
+}
+
 @test "README.md has at most 1000 words" {
   [ "$(wc -w <"$readme")" -le 1000 ]
 }
