@@ -59,14 +59,23 @@ std::optional<std::string> plain_part(std::string_view part) {
   return percent_unescaped(part);
 }
 
-struct Mark {
-  std::string_view text;
+struct FamilyRow {
   Family family;
+  std::string_view mark;  ///< before the number of a node; after Curator's UUID it begins with a dash
+  const char* text;
+  bool word_alone = false;  ///< Curator looks for the mark without its dash
 };
-constexpr Mark kMarks[] = {
-    {"-lease-", Family::kLease},       {"-__READ__", Family::kCuratorRead}, {"-__WRIT__", Family::kCuratorWrite},
-    {"__rlock__", Family::kKazooRead}, {"__lock__", Family::kKazooLock},    {"-lock-", Family::kCuratorMutex},
+constexpr FamilyRow kFamilies[] = {
+    {Family::kCuratorMutex, "-lock-", "Curator mutex", true},
+    {Family::kCuratorRead, "-__READ__", "Curator read lock", true},
+    {Family::kCuratorWrite, "-__WRIT__", "Curator write lock", true},
+    {Family::kKazooLock, "__lock__", "kazoo lock"},
+    {Family::kKazooRead, "__rlock__", "kazoo read lock"},
+    {Family::kLease, "-lease-", "Curator semaphore"},
 };
+constexpr const FamilyRow& row_of(Family family) { return kFamilies[static_cast<std::size_t>(family)]; }
+static_assert(std::all_of(std::begin(kFamilies), std::end(kFamilies),
+                          [](const FamilyRow& row) { return &row == &row_of(row.family); }));
 constexpr std::string_view kPermits = "-permits";
 
 /// The number before the family's mark of a node that is marked as sharing by permits.
@@ -133,23 +142,7 @@ std::optional<LockName> name_of_part(const std::string& part) {
   return std::move(*name);
 }
 
-const char* family_text(Family family) {
-  switch (family) {
-    case Family::kCuratorMutex:
-      return "Curator mutex";
-    case Family::kCuratorRead:
-      return "Curator read lock";
-    case Family::kCuratorWrite:
-      return "Curator write lock";
-    case Family::kKazooLock:
-      return "kazoo lock";
-    case Family::kKazooRead:
-      return "kazoo read lock";
-    case Family::kLease:
-      return "Curator semaphore";
-  }
-  return "";
-}
+const char* family_text(Family family) { return row_of(family).text; }
 
 std::optional<NodeName> parse_node_name(std::string_view name) {
   std::size_t digits = name.size();
@@ -157,17 +150,15 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
   if (name.size() - digits < 10) return std::nullopt;
   const auto number_from = [&](std::size_t at) { return leading_number<std::int64_t>(name.substr(at)); };
   std::string_view prefix = name.substr(0, digits);
-  for (const Mark& mark : kMarks) {
+  for (const auto& [family, mark, text, word_alone] : kFamilies) {
     // Servers before 3.6 wrap to negative numbers.
-    const bool negative = prefix.ends_with('-') && prefix.substr(0, prefix.size() - 1).ends_with(mark.text);
-    if (!negative && !prefix.ends_with(mark.text)) continue;
-    const std::string_view before = prefix.substr(0, prefix.size() - mark.text.size() - (negative ? 1 : 0));
-    return NodeName{mark.family, number_from(digits - (negative ? 1 : 0)), permits_of(before)};
+    const bool negative = prefix.ends_with('-') && prefix.substr(0, prefix.size() - 1).ends_with(mark);
+    if (negative || prefix.ends_with(mark)) {
+      const std::string_view before = prefix.substr(0, prefix.size() - mark.size() - (negative ? 1 : 0));
+      return NodeName{family, number_from(digits - (negative ? 1 : 0)), permits_of(before)};
+    }
+    if (word_alone && prefix.ends_with(mark.substr(1))) return NodeName{family, number_from(digits), 0};
   }
-  // Curator looks for the word alone.
-  if (prefix.ends_with("lock-")) return NodeName{Family::kCuratorMutex, number_from(digits), 0};
-  if (prefix.ends_with("__READ__")) return NodeName{Family::kCuratorRead, number_from(digits), 0};
-  if (prefix.ends_with("__WRIT__")) return NodeName{Family::kCuratorWrite, number_from(digits), 0};
   return std::nullopt;
 }
 
@@ -196,22 +187,10 @@ std::string Guid::dashed() const {
 }
 
 std::string Guid::node(Family family, int permits) const {
-  const std::string mark = permits > 0 ? std::string(kPermits) + std::to_string(permits) : std::string();
-  switch (family) {
-    case Family::kCuratorMutex:
-      return "_c_" + dashed() + mark + "-lock-";
-    case Family::kCuratorRead:
-      return "_c_" + dashed() + mark + "-__READ__";
-    case Family::kCuratorWrite:
-      return "_c_" + dashed() + mark + "-__WRIT__";
-    case Family::kKazooLock:
-      return hex_ + mark + "__lock__";
-    case Family::kKazooRead:
-      return hex_ + mark + "__rlock__";
-    case Family::kLease:
-      return "_c_" + dashed() + mark + "-lease-";
-  }
-  return hex_;
+  const std::string_view mark = row_of(family).mark;
+  std::string name = mark.starts_with('-') ? "_c_" + dashed() : hex_;
+  if (permits > 0) name.append(kPermits).append(std::to_string(permits));
+  return name.append(mark);
 }
 
 bool Guid::is_in(std::string_view name) const {

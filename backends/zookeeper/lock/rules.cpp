@@ -44,7 +44,21 @@ std::pair<std::string_view, std::string_view> curator_order(Rule rule, std::stri
 
 bool is_reader(Family family) { return family == Family::kCuratorRead || family == Family::kKazooRead; }
 
-Stage gate(const std::string& directory, Rule rule, Family family) { return {directory, rule, {family}, 0}; }
+/// What a recipe of one queue, whose nodes are all of one family, does in a mode.
+struct Queue {
+  Recipe recipe;
+  Mode mode;
+  Rule rule;
+  Family family;
+};
+constexpr Queue kQueues[] = {
+    {Recipe::kMutex, Mode::kExclusive, Rule::kCuratorMutex, Family::kCuratorMutex},
+    {Recipe::kRw, Mode::kShared, Rule::kCuratorRead, Family::kCuratorRead},
+    {Recipe::kRw, Mode::kExclusive, Rule::kCuratorWrite, Family::kCuratorWrite},
+    {Recipe::kKazooLock, Mode::kExclusive, Rule::kKazooLock, Family::kKazooLock},
+    {Recipe::kKazooRw, Mode::kShared, Rule::kKazooRead, Family::kKazooRead},
+    {Recipe::kKazooRw, Mode::kExclusive, Rule::kKazooWrite, Family::kKazooLock},
+};
 
 Error no_mode(Recipe recipe, Mode mode) {
   return {ErrorCode::kUnsupported,
@@ -74,69 +88,48 @@ Result<std::vector<Stage>> stages_of(Recipe recipe, const std::string& dir, Mode
   const bool exclusive = mode == Mode::kExclusive;
   const bool shared = mode == Mode::kShared;
   using F = Family;
-  switch (recipe) {
-    case Recipe::kBridge:
-      if (exclusive) {
-        return std::vector<Stage>{{dir, Rule::kBridgeExclusive, {F::kCuratorMutex, F::kKazooLock, F::kCuratorWrite}}};
-      }
-      return std::vector<Stage>{
-          {dir, shared ? Rule::kBridgeShared : Rule::kBridgePermits, {F::kKazooRead, F::kCuratorRead}, permits}};
-    case Recipe::kMutex:
-      if (!exclusive) return no_mode(recipe, mode);
-      return std::vector<Stage>{{dir, Rule::kCuratorMutex, {F::kCuratorMutex}}};
-    case Recipe::kRw:
-      if (!exclusive && !shared) return no_mode(recipe, mode);
-      if (shared) return std::vector<Stage>{{dir, Rule::kCuratorRead, {F::kCuratorRead}}};
-      return std::vector<Stage>{{dir, Rule::kCuratorWrite, {F::kCuratorWrite}}};
-    case Recipe::kKazooLock:
-      if (!exclusive) return no_mode(recipe, mode);
-      return std::vector<Stage>{{dir, Rule::kKazooLock, {F::kKazooLock}}};
-    case Recipe::kKazooRw:
-      if (!exclusive && !shared) return no_mode(recipe, mode);
-      if (shared) return std::vector<Stage>{{dir, Rule::kKazooRead, {F::kKazooRead}}};
-      return std::vector<Stage>{{dir, Rule::kKazooWrite, {F::kKazooLock}}};
-    case Recipe::kSemaphoreMutex:
-    case Recipe::kSemaphore:
-      if (shared || (recipe == Recipe::kSemaphoreMutex && !exclusive)) return no_mode(recipe, mode);
-      return std::vector<Stage>{gate(dir + "/locks", Rule::kCuratorMutex, F::kCuratorMutex),
-                                {dir + "/leases", Rule::kCuratorLease, {F::kLease}, exclusive ? 1 : permits}};
-    case Recipe::kKazooSemaphore:
-      if (shared) return no_mode(recipe, mode);
-      return std::vector<Stage>{gate(dir + "-__lock__", Rule::kKazooLock, F::kKazooLock),
-                                {dir, Rule::kKazooLease, {}, exclusive ? 1 : permits}};
-    case Recipe::kSimple:
-      if (!exclusive) return no_mode(recipe, mode);
-      return std::vector<Stage>{{parent_of(dir), Rule::kOneNode, {}, 0, base_of(dir)}};
+  if (recipe == Recipe::kBridge && exclusive) {
+    return std::vector<Stage>{{dir, Rule::kBridgeExclusive, {F::kCuratorMutex, F::kKazooLock, F::kCuratorWrite}}};
+  }
+  if (recipe == Recipe::kBridge) {
+    return std::vector<Stage>{
+        {dir, shared ? Rule::kBridgeShared : Rule::kBridgePermits, {F::kKazooRead, F::kCuratorRead}, permits}};
+  }
+  if (recipe == Recipe::kSimple && exclusive) {
+    return std::vector<Stage>{{parent_of(dir), Rule::kOneNode, {}, 0, base_of(dir)}};
+  }
+  if ((recipe == Recipe::kSemaphore && !shared) || (recipe == Recipe::kSemaphoreMutex && exclusive)) {
+    return std::vector<Stage>{{dir + "/locks", Rule::kCuratorMutex, {F::kCuratorMutex}},
+                              {dir + "/leases", Rule::kCuratorLease, {F::kLease}, exclusive ? 1 : permits}};
+  }
+  if (recipe == Recipe::kKazooSemaphore && !shared) {
+    return std::vector<Stage>{{dir + "-__lock__", Rule::kKazooLock, {F::kKazooLock}},
+                              {dir, Rule::kKazooLease, {}, exclusive ? 1 : permits}};
+  }
+  for (const Queue& queue : kQueues) {
+    if (queue.recipe == recipe && queue.mode == mode) return std::vector<Stage>{{dir, queue.rule, {queue.family}}};
   }
   return no_mode(recipe, mode);
 }
 
 bool is_seen_by(Rule rule, Family family) {
-  const bool kazoo_writer = family == Family::kKazooLock;
-  const bool writer = kazoo_writer || family == Family::kCuratorMutex || family == Family::kCuratorWrite;
-  switch (rule) {
-    case Rule::kBridgeExclusive:
-      return writer || is_reader(family);
-    case Rule::kBridgeShared:
-    case Rule::kBridgePermits:
-      return writer;
-    case Rule::kKazooLock:
-    case Rule::kKazooRead:
-      return kazoo_writer;
-    case Rule::kKazooWrite:
-      return kazoo_writer || family == Family::kKazooRead;
-    case Rule::kCuratorMutex:
-      return family == Family::kCuratorMutex;
-    case Rule::kCuratorWrite:
-      return family == Family::kCuratorRead || family == Family::kCuratorWrite;
-    case Rule::kCuratorRead:
-      return family == Family::kCuratorWrite;
-    case Rule::kCuratorLease:
-    case Rule::kKazooLease:
-    case Rule::kOneNode:
-      return true;
-  }
-  return true;
+  constexpr auto bit = [](Family one) { return 1U << static_cast<unsigned>(one); };
+  constexpr unsigned kKazoo = bit(Family::kKazooLock);
+  constexpr unsigned kWriters = kKazoo | bit(Family::kCuratorMutex) | bit(Family::kCuratorWrite);
+  constexpr unsigned kReaders = bit(Family::kCuratorRead) | bit(Family::kKazooRead);
+  constexpr unsigned kSeen[] = {
+      kWriters | kReaders,                                     // kBridgeExclusive
+      kWriters,                                                // kBridgeShared
+      kWriters,                                                // kBridgePermits
+      bit(Family::kCuratorMutex),                              // kCuratorMutex
+      bit(Family::kCuratorRead) | bit(Family::kCuratorWrite),  // kCuratorWrite
+      bit(Family::kCuratorWrite),                              // kCuratorRead
+      kKazoo,                                                  // kKazooLock
+      kKazoo | bit(Family::kKazooRead),                        // kKazooWrite
+      kKazoo,                                                  // kKazooRead
+  };
+  const auto at = static_cast<std::size_t>(rule);
+  return at >= std::size(kSeen) || (kSeen[at] & bit(family)) != 0;  // where every child counts there are no families
 }
 
 bool is_in_curators_way(const std::string& name) {
@@ -303,21 +296,9 @@ Rule rule_of(const std::vector<NodeName>& nodes) {
     if (!is_reader(family)) return Rule::kBridgeExclusive;
     return nodes.front().permits > 0 ? Rule::kBridgePermits : Rule::kBridgeShared;
   }
-  switch (family) {
-    case Family::kCuratorMutex:
-      return Rule::kCuratorMutex;
-    case Family::kCuratorRead:
-      return Rule::kCuratorRead;
-    case Family::kCuratorWrite:
-      return Rule::kCuratorWrite;
-    case Family::kKazooLock:
-      return Rule::kKazooWrite;
-    case Family::kKazooRead:
-      return Rule::kKazooRead;
-    case Family::kLease:
-      return Rule::kCuratorLease;
-  }
-  return Rule::kCuratorMutex;
+  constexpr Rule kRules[] = {Rule::kCuratorMutex, Rule::kCuratorRead, Rule::kCuratorWrite,
+                             Rule::kKazooWrite,   Rule::kKazooRead,   Rule::kCuratorLease};
+  return kRules[static_cast<std::size_t>(family)];
 }
 
 }  // namespace dlock::zookeeper
