@@ -29,37 +29,11 @@ std::string with_options(std::string advice, std::string_view options) {
 }
 
 const char* error_name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kBusy:
-      return "busy";
-    case ErrorCode::kUnavailable:
-      return "unavailable";
-    case ErrorCode::kLost:
-      return "lost";
-    case ErrorCode::kOverheld:
-      return "overheld";
-    case ErrorCode::kInvalid:
-      return "invalid";
-    case ErrorCode::kMisconfigured:
-      return "misconfigured";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kDenied:
-      return "denied";
-    case ErrorCode::kConflict:
-      return "conflict";
-    case ErrorCode::kShort:
-      return "short";
-    case ErrorCode::kRepeated:
-      return "repeated";
-    case ErrorCode::kCancelled:
-      return "cancelled";
-    case ErrorCode::kSystem:
-      return "system";
-    case ErrorCode::kInternal:
-      return "internal";
-  }
-  return "internal";
+  constexpr const char* kNames[] = {"busy",          "unavailable", "lost",   "overheld", "invalid",
+                                    "misconfigured", "unsupported", "denied", "conflict", "short",
+                                    "repeated",      "cancelled",   "system", "internal"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ErrorCode::kInternal) + 1);
+  return kNames[static_cast<std::size_t>(code)];
 }
 
 void Log::error(const Error& error, const About& about) const {

@@ -2,6 +2,7 @@
 #include "lib/lock/holder.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "lib/base/human_text.h"
 #include "lib/lock/lock_errors.h"
@@ -9,27 +10,13 @@
 namespace dlock {
 
 const char* mode_name(Mode mode) {
-  switch (mode) {
-    case Mode::kExclusive:
-      return "exclusive";
-    case Mode::kShared:
-      return "shared";
-    case Mode::kPermits:
-      return "permits";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"exclusive", "shared", "permits"};
+  return kNames[static_cast<std::size_t>(mode)];
 }
 
 const char* mode_letter(Mode mode) {
-  switch (mode) {
-    case Mode::kExclusive:
-      return "x";
-    case Mode::kShared:
-      return "s";
-    case Mode::kPermits:
-      return "p";
-  }
-  return "x";
+  constexpr const char* kLetters[] = {"x", "s", "p"};
+  return kLetters[static_cast<std::size_t>(mode)];
 }
 
 bool is_hold(Standing standing) { return standing == Standing::kRegular || standing == Standing::kEndless; }
@@ -84,25 +71,17 @@ std::string process_text(const Participant& participant) {
   return participant.lease ? "lease, no process" : "";
 }
 
-std::string standing_text(Standing standing) {
-  switch (standing) {
-    case Standing::kRegular:
-    case Standing::kUnheard:
-      return "";
-    case Standing::kEndless:
-      return "no end of its lease (no TTL)";
-    case Standing::kMinority:
-      return "no majority";
-    case Standing::kLeaseOver:
-      return "lease over";
-    case Standing::kDelayAfterLease:
-      return "lease over, lock-delay runs";
-    case Standing::kDelayAfterForce:
-      return kDelayAfterForce;
-    case Standing::kForeignData:
-      return kForeignData;
-  }
-  return "";
+const char* standing_text(Standing standing) {
+  constexpr const char* kTexts[] = {"",
+                                    "no end of its lease (no TTL)",
+                                    "no majority",
+                                    "lease over",
+                                    "lease over, lock-delay runs",
+                                    kDelayAfterForce,
+                                    kForeignData,
+                                    ""};
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(kLastStanding) + 1);
+  return kTexts[static_cast<std::size_t>(standing)];
 }
 
 }  // namespace
@@ -125,7 +104,7 @@ std::string participant_text(const Participant& participant) {
 std::string note_text(const Participant& participant) {
   std::string text = participant.note;
   const std::string revoked = participant.revoked.empty() ? "" : revoked_by(participant.revoked);
-  for (const std::string& more : {standing_text(participant.standing), revoked}) {
+  for (const std::string& more : {std::string(standing_text(participant.standing)), revoked}) {
     text += (text.empty() || more.empty() ? "" : ", ") + more;
   }
   return text;

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "lib/base/system_error.h"
@@ -14,37 +15,16 @@ namespace {
 
 /// Not ours to read: uncatchable ones, faults of our own, and the stops of background terminal access.
 bool stays_with_the_kernel(int signal) {
-  switch (signal) {
-    case SIGKILL:
-    case SIGSTOP:
-    case SIGSEGV:
-    case SIGBUS:
-    case SIGFPE:
-    case SIGILL:
-    case SIGTRAP:
-    case SIGSYS:
-    case SIGTTIN:
-    case SIGTTOU:
-      return true;
-    default:
-      return false;
-  }
+  constexpr int kThese[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGTTIN, SIGTTOU};
+  return std::ranges::count(kThese, signal) > 0;
 }
 
 /// Of what the kernel sends: a timer, say, that was set before this program was executed has no other process.
 bool has_whole_group(int signal) {
-  switch (signal) {
-    case SIGINT:
-    case SIGQUIT:
-    case SIGTSTP:
-    case SIGWINCH:
-    case SIGCONT:
-      return true;
-    case SIGHUP:
-      return getsid(0) != getpid();  // a terminal that is gone signals the leader of its session alone
-    default:
-      return false;
-  }
+  if (signal == SIGHUP)
+    return getsid(0) != getpid();  // a terminal that is gone signals the leader of its session alone
+  constexpr int kThese[] = {SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGCONT};
+  return std::ranges::count(kThese, signal) > 0;
 }
 
 bool is_ignored(int signal) {

@@ -13,15 +13,8 @@ namespace dlock::redis {
 namespace {
 
 const char* key_of(QuorumKind kind) {
-  switch (kind) {
-    case QuorumKind::kString:
-      return quorum_scripts::kKeyString;
-    case QuorumKind::kTairCas:
-      return quorum_scripts::kKeyCas;
-    case QuorumKind::kTairEx:
-      return quorum_scripts::kKeyEx;
-  }
-  return quorum_scripts::kKeyString;
+  constexpr const char* kTexts[] = {quorum_scripts::kKeyString, quorum_scripts::kKeyCas, quorum_scripts::kKeyEx};
+  return kTexts[static_cast<std::size_t>(kind)];
 }
 
 /// The version of a new key: 1 to 2^52. A lock that is taken after ours has ended then has another version, which a
@@ -47,21 +40,9 @@ Command command(const char* script, const QuorumQuestion& question, const std::s
           question.kind == QuorumKind::kTairEx ? std::to_string(random_start()) : ""};
 }
 
+/// 1, 0, -1, -2 or -3; all else is none of our scripts'.
 Ballot::State state_of(std::int64_t number) {
-  switch (number) {
-    case 1:
-      return Ballot::State::kOurs;
-    case 0:
-      return Ballot::State::kFree;
-    case -1:
-      return Ballot::State::kOthers;
-    case -2:
-      return Ballot::State::kOtherKind;
-    case -3:
-      return Ballot::State::kStartedLately;
-    default:
-      return Ballot::State::kFailed;
-  }
+  return number > 1 || number < -3 ? Ballot::State::kFailed : static_cast<Ballot::State>(1 - number);
 }
 
 bool has_shape(const Reply& reply) {

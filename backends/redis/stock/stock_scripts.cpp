@@ -8,27 +8,15 @@ namespace dlock::redis {
 namespace {
 
 const char* text_of(StockCounters counters) {
-  switch (counters) {
-    case StockCounters::kHash:
-      return stock_scripts::kCountersHash;
-    case StockCounters::kPlain:
-      return stock_scripts::kCountersPlain;
-    case StockCounters::kTair:
-      return stock_scripts::kCountersTair;
-  }
-  return stock_scripts::kCountersHash;
+  constexpr const char* kTexts[] = {stock_scripts::kCountersHash, stock_scripts::kCountersPlain,
+                                    stock_scripts::kCountersTair};
+  return kTexts[static_cast<std::size_t>(counters)];
 }
 
 const char* at_once_text_of(StockCounters counters) {
-  switch (counters) {
-    case StockCounters::kHash:
-      return stock_scripts::kTakeAtOnceHash;
-    case StockCounters::kPlain:
-      return stock_scripts::kTakeAtOncePlain;
-    case StockCounters::kTair:
-      return stock_scripts::kTakeAtOnceTair;
-  }
-  return stock_scripts::kTakeAtOnceHash;
+  constexpr const char* kTexts[] = {stock_scripts::kTakeAtOnceHash, stock_scripts::kTakeAtOncePlain,
+                                    stock_scripts::kTakeAtOnceTair};
+  return kTexts[static_cast<std::size_t>(counters)];
 }
 
 }  // namespace

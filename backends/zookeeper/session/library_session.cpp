@@ -30,17 +30,8 @@ constexpr std::size_t kStack = 1U << 20;  ///< of each thread: the usual 8 MiB a
 constexpr std::size_t kNumberRoom = 16;   ///< for what a sequential create appends
 
 int flags_of(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kPersistent:
-      return ZOO_PERSISTENT;
-    case NodeKind::kEphemeral:
-      return ZOO_EPHEMERAL;
-    case NodeKind::kEphemeralSequential:
-      return ZOO_EPHEMERAL_SEQUENTIAL;
-    case NodeKind::kContainer:
-      return ZOO_CONTAINER;
-  }
-  return ZOO_PERSISTENT;
+  const int flags[] = {ZOO_PERSISTENT, ZOO_EPHEMERAL, ZOO_EPHEMERAL_SEQUENTIAL, ZOO_CONTAINER};
+  return flags[static_cast<std::size_t>(kind)];
 }
 
 /// With a digest: all rights for its user, and everybody may read. Watching by getData, as Curator and kazoo do,
