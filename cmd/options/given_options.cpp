@@ -137,7 +137,7 @@ class GivenOptionReader {
     constexpr std::size_t kShortestName = 3;
     const std::string_view name = letters.substr(0, letters.find('='));
     const OptionRow* row = name.size() < kShortestName ? nullptr : find_long(name);
-    return row != nullptr && belongs_here(*row);
+    return row != nullptr && (command_ == nullptr || belongs_here(*row));
   }
 
   const OptionRow* find_long(std::string_view name) const {

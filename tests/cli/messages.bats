@@ -92,6 +92,7 @@ advised() {
   says 75 'gave up' -- dlock run --timeout=0.1 k -- touch ran
   let_go || [ $? = 79 ]
   says 64 'two: --timeout=15s' -- dlock run -timeout=15s k -- touch ran
+  says 64 'two: --timeout=15s' -- dlock -timeout=15s k touch ran
   says 64 'write: dlock run -n file touch ran' -- dlock -n file touch ran
   says 127 "cannot run 'deploy'" '-n takes no number' 'dlock run --permits 3 deploy -- CMD' -- dlock run -n 3 deploy
   says 127 "if 'b-two' is a KEY, too" 'dlock run a b-two -- CMD' -- dlock run a b-two

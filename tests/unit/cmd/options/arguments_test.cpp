@@ -290,6 +290,7 @@ TEST_CASE("the words of other lock tools are answered with dlock's own") {
       {{"-n", "9"}, "eval \"$(dlock acquire --shell --watch-pid $$ KEY)\" || exit"},
       {{"9"}, "eval \"$(dlock acquire --shell --watch-pid $$ KEY)\" || exit"},
       {{"run", "-timeout=15s", "k", "x"}, "two: --timeout=15s"},
+      {{"-timeout=15s", "k", "x"}, "two: --timeout=15s"},
       {{"run", "-ttl", "15s", "k", "x"}, "two: --ttl"},
       {{"inspect", "-json"}, "two: --json"},
   };
