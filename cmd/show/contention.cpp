@@ -33,7 +33,10 @@ std::string waited_text(Duration waited) {
 
 std::string holder_sentence(const Participant& holder, WallTime now) {
   std::string text = holder_text(holder, now);
-  if (holder.since) text += " for " + human_duration(age(*holder.since, now));
+  if (holder.since) {
+    const std::string length = human_duration(age(*holder.since, now));
+    text += holder.ran.empty() ? " for " + length : ", which ran " + length + " ago";
+  }
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
   if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
   if (const std::string note = note_text(holder); !note.empty()) text += ", " + printable(note);
@@ -61,7 +64,7 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
   const std::string holders = holders_sentence(state->holders, state->more_holders, now);
   switch (state->mode) {
     case Mode::kExclusive:
-      return name.text() + " is held by " + holders;
+      return name.text() + (state->holders.front().ran.empty() ? " is held by " : " is kept by ") + holders;
     case Mode::kShared:
       return name.text() + " is held (shared) by " + holders;
     case Mode::kPermits:
@@ -181,7 +184,7 @@ std::string progress_line(const LockState& state, const Self& self, const OwnWai
   line += ", " + own_wait_text(wait);
   if (state.holders.empty()) return line;
   const Participant& first = state.holders.front();
-  line += " - held by " + short_participant_text(first);
+  line += (first.ran.empty() ? " - held by " : " - kept by ") + short_participant_text(first);
   if (first.since) line += " for " + human_duration(age(*first.since, now));
   const std::size_t others = state.holders.size() - 1 + state.more_holders;
   if (others > 0) line += " and " + std::to_string(others) + " more";

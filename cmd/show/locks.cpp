@@ -12,6 +12,7 @@
 #include "lib/base/process.h"
 #include "lib/config/suggest.h"
 #include "lib/keeper/hold_socket.h"
+#include "lib/lock/once_session.h"
 #include "lib/lock/owner.h"
 
 namespace dlock {
@@ -31,6 +32,7 @@ void put_in_order(std::vector<LockState>& locks) {
 Result<LiveLocks> look_everywhere(LockAdmin& backend) {
   auto all = backend.inspect_all();
   if (!all) return all;
+  std::erase_if(all->locks, is_slot);
   LiveLocks neighbours = backend.inspect_neighbours();
   std::move(neighbours.locks.begin(), neighbours.locks.end(), std::back_inserter(all->locks));
   std::move(neighbours.unreadable.begin(), neighbours.unreadable.end(), std::back_inserter(all->unreadable));

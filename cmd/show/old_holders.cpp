@@ -81,6 +81,7 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
   Fate runs{"still runs", "still run"};
   Fate unknown{"may still be running", "may still be running"};
   for (const Participant& participant : freed) {
+    if (!participant.ran.empty()) continue;  // its command has ended before
     const UniqueFd* process = process_of(participant);
     (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(participant);
   }

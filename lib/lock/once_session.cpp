@@ -22,7 +22,9 @@ std::string ran_text(const std::optional<LockState>& state, WallTime now) {
   return text + (who.ran.empty() ? "" : ", " + printable(who.ran));
 }
 
-std::string slots_of(const LockName& key) { return key.text() + ":once:"; }
+constexpr std::string_view kSlots = ":once:";
+
+std::string slots_of(const LockName& key) { return key.text() + std::string(kSlots); }
 
 }  // namespace
 
@@ -32,6 +34,11 @@ Result<LockName> slot_name(const LockName& key, std::string_view slot) {
   if (name) return name;
   return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' of " + key.text() + ": " + name.error().message,
                "choose a shorter one, without control characters"};
+}
+
+bool is_slot(const LockState& state) {
+  const bool ran = !state.holders.empty() && !state.holders.front().ran.empty();
+  return ran && state.name.text().find(kSlots) != std::string::npos;
 }
 
 void add_remembered(LockState& state, LockAdmin& admin) {

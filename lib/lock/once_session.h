@@ -26,6 +26,9 @@ struct OncePolicy {
 /// for what no lock name may have, and where both together are too long for one.
 Result<LockName> slot_name(const LockName& key, std::string_view slot);
 
+/// Whether it is the lease of a slot that has run: no command runs under it, and none waits for it.
+bool is_slot(const LockState& state);
+
 /// The slots of `state` that have run, into state.remembered. Best effort: what cannot be read is left out.
 void add_remembered(LockState& state, LockAdmin& admin);
 

@@ -85,20 +85,20 @@ kept() {
   ((SECONDS - began < 10))
   owner=$(<owner)
   run -75 dlock run -n "$key" -- touch ran
+  [[ "$output" == *"$key is kept by "*"status 4), which ran "*" ago"* ]]
   run -0 dlock inspect "$key"
   [[ "$output" == *"kept until"* ]]
   jq -e '.kept_until != null' report
   jq -se 'any(.event == "released" and .until != null)' events
   run -0 dlock history --events "$PWD/events"
   [[ "$output" == *"exit 4, kept until"* ]]
-  if can revokes; then
-    run -0 dlock inspect "$key"
-    [[ "$output" == *"ran on "*"$(hostname) (sh, status 4)"*"kept until"* ]]
-  fi
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"ran on "*"$(hostname) (sh, status 4)"*"kept until"* ]]
   run -0 dlock release --owner "$owner" "$key"
   is_free "$key"
   dlock run --at-least 20s "$key" -- true
   run -0 dlock force-release --yes "$key"
+  [[ "$output" != *running* ]]
   is_free "$key"
   if can revokes; then # nothing runs under it
     dlock run --at-least 20s "$key" -- true
@@ -187,6 +187,8 @@ once_for_each_slot() {
   [[ "$output" == *"status 3"* ]]
   run -0 dlock inspect "$key:once:*"
   [[ "$output" == *"$key:once:s1"*"status 0"*"kept until"*"$key:once:s2"*"status 3"* ]]
+  run -0 dlock inspect
+  [[ "$output" != *"$key:once"* ]]
   run -0 dlock inspect "$key"
   [[ "$output" == *"ran on "*"(sh, status 0)"*" ago"*"slot s1"*"ran on "*"(sh, status 3)"*"slot s2"* ]]
   run -0 dlock inspect --json "$key"
