@@ -113,6 +113,7 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
             ",IF({state}<=>{free},0,IF({state}<=>{taken},1,2)),{version}," + while_live("{entries}") + "," + kReadOnly +
             " FROM (SELECT 1) AS one LEFT JOIN {table} ON {name}=" + key(name)),
       until, control);
+  if (!found) return found.error();
   if (found->rows.size() != 1 || found->rows[0].size() != 11) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
