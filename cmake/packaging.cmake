@@ -42,7 +42,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir}/dlock COMP
 # --- the directory of local:system and its group ---
 install(FILES ${packaging}/debian/sysusers.conf DESTINATION lib/sysusers.d RENAME dlock.conf COMPONENT dlock)
 install(FILES ${packaging}/debian/tmpfiles.conf DESTINATION lib/tmpfiles.d RENAME dlock.conf COMPONENT dlock)
-set(CPACK_DEBIAN_DLOCK_PACKAGE_CONTROL_EXTRA ${packaging}/debian/postinst ${packaging}/debian/postrm)
+set(CPACK_DEBIAN_DLOCK_PACKAGE_CONTROL_EXTRA ${packaging}/debian/postinst ${packaging}/debian/postrm ${packaging}/debian/conffiles)
 
 # The papers of the package NAME, which holds the programs of COMPONENT.
 function(dlock_package_papers name component copyright lintian)
@@ -111,6 +111,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   get_property(CPACK_DLOCK_MAPS_${component} GLOBAL PROPERTY dlock_maps_${component})
 endforeach()
 set(CPACK_DLOCK_HEADERS ${TOMLPLUSPLUS_INCLUDE}/toml++/toml.h ${CLI11_INCLUDE}/CLI/CLI.hpp ${NLOHMANN_INCLUDE}/nlohmann/json.hpp)
+set(CPACK_PRE_BUILD_SCRIPTS ${packaging}/add_configuration.cmake)
 set(CPACK_POST_BUILD_SCRIPTS ${packaging}/finish_packages.cmake)
 set(CPACK_DLOCK_PACKAGING ${packaging})
 

@@ -71,8 +71,9 @@ unpack() { # PACKAGE...
   done
 }
 
-@test "the package has the program, its pages, its completions and its papers, and nothing else" {
-  [ "$(files_of "$package" | grep -v ^usr/share/doc/dlock/examples/)" = "usr/bin/dlock
+@test "the package has the program, a configuration, its pages, its completions and its papers, and nothing else" {
+  [ "$(files_of "$package" | grep -v ^usr/share/doc/dlock/examples/)" = "etc/dlock/config.toml
+usr/bin/dlock
 usr/lib/sysusers.d/dlock.conf
 usr/lib/tmpfiles.d/dlock.conf
 usr/libexec/dlock/dlock-local
@@ -89,6 +90,14 @@ usr/share/man/man5/dlock-json.5.gz
 usr/share/man/man5/dlock.toml.5.gz
 usr/share/man/man7/dlock.7.gz
 usr/share/zsh/vendor-completions/_dlock" ]
+}
+
+@test "its configuration sends events to the journal, and what an administrator makes of it stays" {
+  [ "$(dpkg-deb -I "$package" conffiles)" = /etc/dlock/config.toml ]
+  unpack "$package"
+  run -0 "$tree/usr/bin/dlock" config check --strict -C "$tree/etc/dlock/config.toml"
+  run -0 "$tree/usr/bin/dlock" config show -C "$tree/etc/dlock/config.toml"
+  [[ $output == *"events"*"journald"*"/etc/dlock/config.toml:"* ]]
 }
 
 has_nothing_but() { # FAMILY PROGRAM... SUMMARY
@@ -174,6 +183,7 @@ usr/share/man/man7/dlock-$family.7.gz" ]
 
 @test "a tree installed by cmake has the keeper programs where dlock looks" {
   DESTDIR=$BATS_TEST_TMPDIR/stage cmake --install "$build" >/dev/null
+  [ ! -e "$BATS_TEST_TMPDIR/stage/etc" ]
   for url in "${unreachable[@]}"; do
     run -69 "$BATS_TEST_TMPDIR/stage/usr/bin/dlock" run -b "$url" --wait 1s k -- true
     [[ $output == *"127.0.0.1:1"* ]]
@@ -184,7 +194,8 @@ usr/share/man/man7/dlock-$family.7.gz" ]
   [ "$(id -u)" = 0 ] || skip "dpkg needs root"
   [ ! -e /usr/bin/dlock ] || skip "another dlock is installed in /usr/bin"
   installed=yes
-  dpkg -i "$package"
+  # Its configuration would hold for every dlock of this machine, those of other tests, too.
+  dpkg --path-exclude='/etc/dlock/*' -i "$package"
   [ "$(/usr/bin/dlock run -b "local:$BATS_TEST_TMPDIR/locks" works -- sh -c 'echo "$DLOCK_KEY"')" = works ]
   [ "$(stat -c '%a %U %G' /var/lib/dlock /var/lib/dlock/system)" = $'755 root root\n3770 root dlock' ]
   [ "$(/usr/bin/dlock run -b local:system works -- sh -c 'echo "$DLOCK_STORE"')" = local:/var/lib/dlock/system ]
