@@ -82,15 +82,18 @@ class Revocation {
     }
   }
 
+  bool was_asked(const Participant& holder) const {
+    return std::any_of(asked_.holders.begin(), asked_.holders.end(), [&](const Participant& one) {
+      return one.owner == holder.owner && one.token == holder.token;
+    });
+  }
+
   /// One of those that were asked and hold it still.
   Result<std::optional<Participant>> one_of_the_asked() {
     auto state = backend_.inspect(asked_.name);
     if (!state) return state.error();
     for (const Participant& holder : state->holders) {
-      const bool asked = std::any_of(asked_.holders.begin(), asked_.holders.end(), [&](const Participant& one) {
-        return one.owner == holder.owner && one.token == holder.token;
-      });
-      if (asked && is_hold(holder.standing)) return std::optional(holder);
+      if (was_asked(holder) && is_hold(holder.standing)) return std::optional(holder);
     }
     return std::optional<Participant>();
   }
@@ -114,10 +117,16 @@ class Revocation {
     }
   }
 
-  /// Exactly those that were asked: others may be in since then.
+  /// Exactly those that were asked: whoever came in beside them keeps it.
   Result<void> free() {
     auto state = backend_.inspect(asked_.name);
     if (!state) return state.error();
+    const auto is_other = [this](const Participant& holder) { return !was_asked(holder); };
+    if (std::any_of(state->holders.begin(), state->holders.end(), is_other)) {
+      return Error{ErrorCode::kBusy, "others hold " + asked_.name.text() + " by now, beside those who were asked to end",
+                   "ask them, too: run it again; or take the lock from all: dlock force-release " +
+                       asked_.name.typed()};
+    }
     OldHolders old(state->holders, runtime_);
     const auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));
     if (!freed) return freed.error();
