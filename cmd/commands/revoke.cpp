@@ -83,9 +83,8 @@ class Revocation {
   }
 
   bool was_asked(const Participant& holder) const {
-    return std::any_of(asked_.holders.begin(), asked_.holders.end(), [&](const Participant& one) {
-      return one.owner == holder.owner && one.token == holder.token;
-    });
+    return std::any_of(asked_.holders.begin(), asked_.holders.end(),
+                       [&](const Participant& one) { return one.owner == holder.owner && one.token == holder.token; });
   }
 
   /// One of those that were asked and hold it still.
@@ -123,9 +122,9 @@ class Revocation {
     if (!state) return state.error();
     const auto is_other = [this](const Participant& holder) { return !was_asked(holder); };
     if (std::any_of(state->holders.begin(), state->holders.end(), is_other)) {
-      return Error{ErrorCode::kBusy, "others hold " + asked_.name.text() + " by now, beside those who were asked to end",
-                   "ask them, too: run it again; or take the lock from all: dlock force-release " +
-                       asked_.name.typed()};
+      return Error{
+          ErrorCode::kBusy, "others hold " + asked_.name.text() + " by now, beside those who were asked to end",
+          "ask them, too: run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
     }
     OldHolders old(state->holders, runtime_);
     const auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));

@@ -16,7 +16,7 @@ std::string_view value_words(const OptionRow& row) {
   if (row.id == OptionId::kOnLost) return "term kill ignore signal:USR1 signal:HUP";
   if (row.id == OptionId::kEvents) return "journald fd:3 off";
   if (row.id == OptionId::kReport) return "fd:3";
-  return row.id == OptionId::kFaults ? "all none kill stop cut stall delay oneway" : std::string_view();
+  return row.id == OptionId::kFaults ? "all none kill stop cut stall delay oneway revoke" : std::string_view();
 }
 
 /// Walks over the words before the one that is being typed, then offers what may follow.

@@ -64,9 +64,21 @@ Judgement check_recovery(const VerifyHistory& history, const Bounds& bounds);
 /// A run ends with 0 unless something was done to it; none waits for ever.
 Judgement check_ends(const VerifyHistory& history, const Bounds& bounds);
 
+/// What --at-least keeps is granted to nobody else in that time: counted from the grant, which was when its run asked,
+/// or when the one before it was over, at the earliest. Not of a lock that was lost.
+Judgement check_kept(const VerifyHistory& history);
+/// A slot that has run with success does not begin again while it is remembered; and of one that has not run, no run
+/// says that it has.
+Judgement check_slots(const VerifyHistory& history, const Bounds& bounds);
+/// A run that others of its kind have superseded for longer than `bounds.wake` does not begin.
+Judgement check_succession(const VerifyHistory& history, const Bounds& bounds);
+
 Gaps measure_gaps(const VerifyHistory& history, const Bounds& bounds);
 
 // What the judges have in common.
+
+/// In milliseconds: a bound of 3 s is exceeded by 3040 ms, which is 3 s as well.
+std::string ms_text(Duration length);
 
 /// The sections that got their lock, by key, in the order in which they did. Without those of the stock, which hold no
 /// lock.
@@ -75,6 +87,13 @@ std::map<std::string, std::vector<const Section*>> begun_by_key(const VerifyHist
 /// Whether there was an outage at any time from `from` to `to` that this section had: of the server, or of the network
 /// if it goes through the proxy. An outage counts for a moment longer than it lasts.
 bool was_outage(const VerifyHistory& history, const Section& section, TimePoint from, TimePoint to);
+
+/// Whether the lock of `section` was asked back, by a revocation or by a run that replaces: so that it ends with a
+/// loss, or before it begins.
+bool was_asked_back(const VerifyHistory& history, const Section& section);
+
+/// Whether it was refused, as its own options say: busy with --at-least (which tries once), superseded.
+bool gave_way(const VerifyHistory& history, const Section& section);
 
 /// How much longer than usual the lock of `key` may be out of reach from `from` to `to`, because of the faults in that
 /// time: for each fault of a section of this key (but for those of `except`) and for each outage, its length and one

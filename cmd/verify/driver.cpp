@@ -46,6 +46,15 @@ struct Ongoing {
   std::vector<ProcessId> stopped;
 };
 
+/// How the history tells of what the order asks for besides its lock.
+std::string wish_words(const Order& order) {
+  if (order.supersedes == Supersedes::kReplace) return " replace";
+  if (order.supersedes == Supersedes::kNewest) return " newest";
+  if (order.kept == Duration(0)) return {};
+  const auto kept = std::chrono::duration_cast<std::chrono::milliseconds>(order.kept).count();
+  return (order.slot.empty() ? " at-least " : " once " + order.slot + ' ') + std::to_string(kept);
+}
+
 std::string_view mode_word(Mode mode) {
   return mode == Mode::kShared ? "shared" : mode == Mode::kPermits ? "permits" : "exclusive";
 }
@@ -71,7 +80,7 @@ class Driver {
     end_ = start_ + plan_.duration;
     progress_ = start_;
     for (Worker& worker : workers_) plan_round(worker);
-    while (clock_.now() < end_ || any_busy() || hook_ > 0) {
+    while (clock_.now() < end_ || any_busy() || hook_ > 0 || revoker_.pid != 0) {
       const TimePoint now = clock_.now();
       if (now >= end_ && !draining_) drain();
       for (Worker& worker : workers_) {
@@ -124,15 +133,16 @@ class Driver {
     const std::string& url = proxied ? plan_.proxied : plan_.direct;
     auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url);
     // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
-    const bool stubborn = hook_ > 0;
-    const Duration hold = stubborn ? order.long_hold : order.hold;
+    const bool stubborn = hook_ > 0 || order.stubborn;
+    const Duration hold = hook_ > 0 ? order.long_hold : order.hold;
     words.insert(words.end(),
                  {"--", sandbox_.program(), "__section", sandbox_.history(), worker.section, ms_word(hold)});
     if (stubborn) words.emplace_back("stubborn");
     note(act(worker.section, Act::What::kAsk,
              order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
                  (proxied ? " proxied " : " direct ") +
-                 std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count())));
+                 std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count()) +
+                 wish_words(order)));
     auto started = sandbox_.start(words);
     if (!started) {
       note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
@@ -184,9 +194,11 @@ class Driver {
       it = ongoing_.erase(it);
     }
     reap_hook();
+    reap_revoker();
     while (next_fault_ < plan_.faults.size() && now >= start_ + plan_.faults[next_fault_].at && !draining_) {
       const PlannedFault& planned = plan_.faults[next_fault_++];
       if (planned.fault == Fault::kHook) call_hook();
+      else if (planned.fault == Fault::kRevoke) ask_back(planned);
       else if (is_of_network(planned.fault)) disturb(planned);
       else hit(planned);
     }
@@ -252,6 +264,29 @@ class Driver {
     for (const ProcessId& process : targets) signal_process(process, stops ? SIGSTOP : SIGKILL);
     ++driven_.done[fault];
     if (stops) ongoing_.push_back({clock_.now() + planned.lasts, fault, worker->section, std::move(targets)});
+  }
+
+  /// Whoever holds that key when the word comes. What --at-least keeps is left alone.
+  void ask_back(const PlannedFault& planned) {
+    const Worker* worker = choose(planned.target | 1);
+    const std::string key = worker ? worker->order.key : "s";
+    auto started = revoker_.pid != 0 || key == "s" || key == "a"
+                       ? Result<SandboxProcess>(Error{})
+                       : sandbox_.start({"revoke", "-n", "-q", "--backend", plan_.direct, kVerifyPrefix + key});
+    if (!started) {
+      ++driven_.missed;
+      return;
+    }
+    note(act("revoke", Act::What::kHit, key));
+    revoker_ = std::move(*started);
+    ++driven_.done[Fault::kRevoke];
+  }
+
+  void reap_revoker() {
+    int status = 0;
+    if (revoker_.pid == 0 || waitpid(revoker_.pid, &status, WNOHANG) == 0) return;
+    note(act("revoke", Act::What::kHealed));
+    revoker_ = {};
   }
 
   void heal(const Ongoing& one) {
@@ -374,6 +409,7 @@ class Driver {
   std::vector<Worker> workers_;
   std::vector<Ongoing> ongoing_;
   std::size_t next_fault_ = 0;
+  SandboxProcess revoker_ = {};
   pid_t hook_ = 0;
   std::string phase_;  ///< of the hook's last call
   int hooks_called_ = 0;
@@ -396,6 +432,10 @@ std::vector<std::string> run_words(const Order& order, const std::string& url) {
   if (order.fair) words.emplace_back("--fair");
   if (order.mode == Mode::kShared) words.emplace_back("--shared");
   if (order.mode == Mode::kPermits) words.insert(words.end(), {"--permits", std::to_string(kVerifyPermits)});
+  if (order.supersedes == Supersedes::kReplace) words.emplace_back("--replace");
+  if (order.supersedes == Supersedes::kNewest) words.emplace_back("--newest");
+  if (!order.slot.empty()) words.insert(words.end(), {"--once", order.slot, "--remember", ms_word(order.kept)});
+  else if (order.kept > Duration(0)) words.insert(words.end(), {"-n", "--at-least", ms_word(order.kept)});
   words.push_back(kVerifyPrefix + order.key);
   return words;
 }

@@ -33,8 +33,9 @@ struct VerifyPlan {
 
 /// How many may hold the key dlock.verify/p at once.
 inline constexpr int kVerifyPermits = 2;
-/// What the names of its keys (dlock.verify/x, q, p, one) and of its stock (dlock.verify/s) begin with.
+/// What the names of its keys and of its stock (dlock.verify/s) begin with.
 inline constexpr char kVerifyPrefix[] = "dlock.verify/";
+inline constexpr const char* kVerifyKeys[] = {"x", "q", "p", "w", "a", "o", "one"};
 
 /// The words of a dlock command line that takes the lock of `order`: "run", the options and the key, without "--" and
 /// the command.

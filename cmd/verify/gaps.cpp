@@ -16,11 +16,6 @@ struct Gap {
   Duration length{0};
 };
 
-/// A bound of 3 s is exceeded by 3040 ms, which is 3 s as well.
-std::string ms_text(Duration length) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(length).count()) + " ms";
-}
-
 bool was_waiting(const Section& section, TimePoint at) { return section.queued.value_or(*section.begun) < at; }
 
 /// Whether one of `sections`, those of a key from the next holder on, had waited for the lock since before `at`. A
@@ -88,11 +83,15 @@ Breach too_long(const VerifyHistory& history, const Gap& gap, const std::string&
 
 /// What may end a run otherwise than with 0: something done to itself, or to the network or the server meanwhile.
 bool has_an_excuse(const VerifyHistory& history, const Section& section, const Bounds& bounds) {
-  if (!section.hits.empty()) return true;
+  if (!section.hits.empty() || was_asked_back(history, section) || gave_way(history, section)) return true;
   return was_outage(history, section, section.asked - bounds.lease, section.gone.value_or(TimePoint::max()));
 }
 
 }  // namespace
+
+std::string ms_text(Duration length) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(length).count()) + " ms";
+}
 
 Judgement check_hand_over(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "whoever waits is woken", .name = "hand-over", .unit = "hand-overs"};

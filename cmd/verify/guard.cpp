@@ -42,7 +42,11 @@ std::string clean_up(const Sandbox& sandbox, Duration ttl, bool claimed) {
   }
   const std::string url = sandbox.url().redacted();
   (void)sandbox.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
-  for (const char* key : {"x", "q", "p", "one"}) {
+  for (std::uint64_t slot = 0; slot <= kVerifySlots; ++slot) {
+    (void)sandbox.ask({"release", "--backend", url, "-q", "--if-held", "--slot", std::to_string(slot),
+                       std::string(kVerifyPrefix) + "o"});
+  }
+  for (const char* key : kVerifyKeys) {
     const auto freed = sandbox.ask(
         {"wait", "--backend", url, "-q", "--wait", ms_word(long_ttl(ttl) + 10s), std::string(kVerifyPrefix) + key});
     if (freed && freed->status == 75) left += (left.empty() ? "" : ", ") + std::string(kVerifyPrefix) + key;

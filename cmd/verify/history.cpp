@@ -28,6 +28,17 @@ Mode mode_of(std::string_view word) {
   return word == "shared" ? Mode::kShared : word == "permits" ? Mode::kPermits : Mode::kExclusive;
 }
 
+bool is_of_all(const Act& act) { return act.who == "net" || act.who == "hook" || act.who == "revoke"; }
+
+/// What was asked for besides the lock.
+void read_wish(std::string_view words, Section& section) {
+  const std::string_view wish = cut(words, ' ');
+  if (wish == "replace") section.supersedes = Supersedes::kReplace;
+  if (wish == "newest") section.supersedes = Supersedes::kNewest;
+  if (wish == "once") section.once = cut(words, ' ');
+  if (const auto ms = whole_number<std::int64_t>(words)) section.kept = std::chrono::milliseconds(*ms);
+}
+
 std::string after_start(Duration since) {
   char text[32];
   std::snprintf(text, sizeof text, "%+9.3f s  ", std::chrono::duration<double>(since).count());
@@ -70,14 +81,15 @@ void VerifyHistory::add_line(std::string_view line) {
   else ++torn_;
 }
 
-void VerifyHistory::note_outage(const Act& act) {
-  if (act.what == Act::What::kHit) outages_.push_back({act.words, act.at, {}, act.who == "hook"});
-  if (act.what == Act::What::kHealed) heal_last(outages_, act.at);
+void VerifyHistory::note_for_all(const Act& act) {
+  auto& troubles = act.who == "revoke" ? revocations_ : outages_;
+  if (act.what == Act::What::kHit) troubles.push_back({act.words, act.at, {}, act.who == "hook"});
+  if (act.what == Act::What::kHealed) heal_last(troubles, act.at);
 }
 
 void VerifyHistory::add(const Act& act) {
   acts_.push_back(act);
-  if (act.who == "net" || act.who == "hook") return note_outage(act);
+  if (is_of_all(act)) return note_for_all(act);
   const auto [known, fresh] = by_name_.emplace(act.who, sections_.size());
   if (fresh) sections_.push_back({.name = act.who, .asked = act.at, .asked_line = acts_.size()});
   Section& section = sections_[known->second];
@@ -93,7 +105,8 @@ void VerifyHistory::add(const Act& act) {
       section.mode = mode_of(cut(words, ' '));
       section.fair = cut(words, ' ') == "fair";
       section.proxied = cut(words, ' ') == "proxied";
-      if (const auto ms = whole_number<std::int64_t>(words)) section.lease = std::chrono::milliseconds(*ms);
+      if (const auto ms = whole_number<std::int64_t>(cut(words, ' '))) section.lease = std::chrono::milliseconds(*ms);
+      read_wish(words, section);
       break;
     case Act::What::kQueued:
       section.queued = act.at;
@@ -137,8 +150,7 @@ std::vector<std::string> VerifyHistory::excerpt(const std::vector<std::string>& 
   };
   for (std::size_t number = std::max<std::size_t>(from, 1); number <= std::min(to, acts_.size()); ++number) {
     const Act& act = acts_[number - 1];
-    const bool all = act.who == "net" || act.who == "hook";
-    if (!all && std::find(who.begin(), who.end(), act.who) == who.end()) continue;
+    if (!is_of_all(act) && std::find(who.begin(), who.end(), act.who) == who.end()) continue;
     if (!start) start = act.at;
     if (act.what == Act::What::kTick) {
       const auto [ticks, fresh] = ticking.try_emplace(act.who, lines.size(), 0);

@@ -21,7 +21,8 @@ namespace dlock {
 ///     NANOSECONDS WHO WHAT [WORD...]       NANOSECONDS: of this machine's CLOCK_BOOTTIME
 struct Act {
   enum class What {
-    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied [LEASE in ms]
+    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied [LEASE in ms
+              ///< [replace | newest | at-least MS | once SLOT MS]]
     kQueued,  ///< it said that it waits, and at which place if it came for one
     kBegin,   ///< its command runs: TOKEN SLOT, each "-" if there is none
     kTick,    ///< the command still runs
@@ -32,7 +33,8 @@ struct Act {
     kHealed,  ///< that fault is over
   };
   TimePoint at{};
-  std::string who;  ///< "x.3.12": key, worker, round; "net" and "hook": faults that everybody has
+  std::string who;  ///< "x.3.12": key, worker, round; "net" and "hook": faults that everybody has;
+                    ///< "revoke": HIT KEY
   What what = What::kTick;
   std::string words;  ///< the rest of the line
 };
@@ -62,6 +64,9 @@ struct Section {
   bool fair = false;
   bool proxied = false;  ///< goes through the proxy, and so has the faults of the network
   std::optional<Duration> lease = {};
+  Supersedes supersedes = Supersedes::kNothing;
+  std::string once = {};  ///< its slot
+  Duration kept{0};       ///< the lock for --at-least; or how long its slot is remembered
   TimePoint asked{};
   std::optional<TimePoint> queued = {};
   std::optional<TimePoint> begun = {};
@@ -90,7 +95,8 @@ class VerifyHistory {
 
   const std::vector<Section>& sections() const { return sections_; }
   const Section* find(const std::string& name) const;
-  const std::vector<Trouble>& outages() const { return outages_; }  ///< of the network and of the server
+  const std::vector<Trouble>& outages() const { return outages_; }          ///< of the network and of the server
+  const std::vector<Trouble>& revocations() const { return revocations_; }  ///< Trouble::what is the key
   std::size_t lines() const { return acts_.size(); }
   std::size_t torn() const { return torn_; }
   /// For people: the acts of `who` (names of sections) and all outages, from line `from` to line `to`, one string for
@@ -99,12 +105,13 @@ class VerifyHistory {
 
  private:
   void add(const Act& act);
-  void note_outage(const Act& act);
+  void note_for_all(const Act& act);
 
   std::vector<Act> acts_;
   std::vector<Section> sections_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<Trouble> outages_;
+  std::vector<Trouble> revocations_;
   std::size_t torn_ = 0;
 };
 

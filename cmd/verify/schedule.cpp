@@ -26,6 +26,7 @@ constexpr FaultRow kFaultRows[] = {
     {Fault::kStall, "stall", "stall"},
     {Fault::kDelay, "delay", "delay"},
     {Fault::kOneWay, "oneway", "oneway"},
+    {Fault::kRevoke, "revoke", "revoke"},
     {Fault::kHook, "hook", ""},
 };
 constexpr bool fault_rows_stand_in_order() {
@@ -41,6 +42,27 @@ const FaultRow& row_of(Fault fault) { return kFaultRows[static_cast<std::size_t>
 constexpr std::uint64_t kOneIsLong = 2;  ///< of so many rounds
 
 Duration parts_of(Duration whole, int hundredths) { return whole * hundredths / 100; }
+
+/// One of the runs that are more than a lock, as far as the store can: true.
+bool choose_wish(Dice& dice, const Abilities& can, Duration ttl, Order& order) {
+  const std::uint64_t wish = dice.below(12);
+  const std::uint64_t kind = dice.below(kVerifySlots);
+  if (wish == 0 && can.supersede) {
+    order.key = "w";
+    order.fair = can.fair;
+    order.supersedes = kind % 2 == 0 ? Supersedes::kReplace : Supersedes::kNewest;
+    order.stubborn = kind / 2 == 0;
+    if (dice.below(3) == 0) order.hold = order.long_hold;
+  } else if (wish == 1 && can.at_least) {
+    order.key = "a";
+    order.kept = dice.between(ttl / 10, ttl / 3);
+  } else if (wish == 2 && can.once) {
+    order.key = "o";
+    order.kept = ttl;
+    order.slot = std::to_string(kind);
+  }
+  return !order.key.empty();
+}
 
 /// Some are ridden out, some are longer than any lease.
 Duration how_long(Fault fault, Dice& dice, Duration ttl) {
@@ -61,6 +83,7 @@ Duration how_long(Fault fault, Dice& dice, Duration ttl) {
     case Fault::kKillKeeper:
     case Fault::kKillBoth:
     case Fault::kCut:
+    case Fault::kRevoke:
     case Fault::kHook:
       return Duration(0);
   }
@@ -141,6 +164,7 @@ Order next_order(Dice& dice, const Abilities& can, Duration ttl) {
   order.long_hold = dice.between(ttl * 7 / 10, ttl * 11 / 10);
   order.hold = length == 0 ? order.long_hold : dice.between(2ms, 50ms);
   order.ttl = dice.below(kOneIsLong) == 0 ? long_ttl(ttl) : ttl;
+  if (choose_wish(dice, can, ttl, order)) return order;
   if (key == 9 && can.stock) {
     order.key = "s";
     order.ttl = ttl;

@@ -24,6 +24,7 @@ enum class Fault {
   kStall,       ///< connections are open, nothing arrives
   kDelay,       ///< everything arrives late
   kOneWay,      ///< one direction arrives, the other does not
+  kRevoke,      ///< `dlock revoke` of a lock that is held
   kHook,        ///< the user's command
 };
 
@@ -75,9 +76,14 @@ std::vector<PlannedFault> plan_faults(const SchedulePlan& plan);
 
 /// What one worker does next: pause, then take a lock and hold it.
 struct Order {
-  std::string key;  ///< behind kVerifyPrefix: "x", "q", "p"; "s" is the stock
+  std::string key;  ///< behind kVerifyPrefix: "x", "q", "p", "w" (--replace, --newest), "a" (--at-least), "o" (--once);
+                    ///< "s" is the stock
   Mode mode = Mode::kExclusive;
   bool fair = false;
+  Supersedes supersedes = Supersedes::kNothing;
+  Duration kept{0};       ///< "a": --at-least, "o": --remember
+  std::string slot = {};  ///< --once
+  bool stubborn = false;  ///< its command goes on when it is asked to end
   Duration hold{0};
   Duration long_hold{0};  ///< in its place while the hook is at work
   Duration pause{0};      ///< before it
@@ -90,7 +96,15 @@ struct Abilities {
   bool fair = false;
   bool permits = false;
   bool stock = false;
+  bool revoke = false;
+  bool supersede = false;
+  bool at_least = false;
+  bool once = false;
 };
+
+/// How many slots of --once there are, "0" and so on: each runs again as soon as it is forgotten. One more is for
+/// the question whether the store remembers them.
+inline constexpr std::uint64_t kVerifySlots = 4;
 
 /// The lease of some rounds where others have `ttl`.
 Duration long_ttl(Duration ttl);

@@ -92,10 +92,25 @@ class Probe {
     if (!shared) return shared.error();
     auto permits = can({.key = "p", .mode = Mode::kPermits}, "permits");
     if (!permits) return permits.error();
+    auto at_least = can({.key = "a", .kept = std::chrono::milliseconds(10)}, "--at-least");
+    if (!at_least) return at_least.error();
+    auto once = can({.key = "o", .kept = std::chrono::seconds(1), .slot = std::to_string(kVerifySlots)}, "--once");
+    if (!once) return once.error();
+    auto supersede = can({.key = "w", .supersedes = Supersedes::kReplace}, "--replace, --newest");
+    if (!supersede) return supersede.error();
+    auto revoke = can_be_asked();
+    if (!revoke) return revoke.error();
     const auto made = make_stock(sandbox_);
     const bool stock = static_cast<bool>(made);
     if (!stock) report_.not_promised.push_back("a stock (" + made.error().message + ")");
-    return Abilities{.shared = *shared, .fair = *fair, .permits = *permits, .stock = stock};
+    return Abilities{.shared = *shared,
+                     .fair = *fair,
+                     .permits = *permits,
+                     .stock = stock,
+                     .revoke = *revoke,
+                     .supersede = *supersede,
+                     .at_least = *at_least,
+                     .once = *once};
   }
 
  private:
@@ -114,6 +129,19 @@ class Probe {
     return Error{code_of(answer->status), said, "see: dlock doctor"};
   }
 
+  /// A run that revokes its own lock: it ends with the loss, or with the answer of the revocation.
+  Result<bool> can_be_asked() {
+    const std::string url = sandbox_.url().redacted();
+    const std::string key = std::string(kVerifyPrefix) + "x";
+    auto words = run_words({.key = "x", .ttl = ttl_}, url);
+    words.insert(words.end(), {"--", sandbox_.program(), "revoke", "--wait", "10s", "--backend", url, key});
+    const auto answer = sandbox_.ask(words);
+    if (!answer) return answer.error();
+    if (answer->status == 0 || answer->status == exit_status(ErrorCode::kLost)) return true;
+    report_.not_promised.push_back("revoke (" + last_message(answer->said) + ")");
+    return false;
+  }
+
   const Sandbox& sandbox_;
   Duration ttl_;
   VerifyReport& report_;
@@ -130,6 +158,9 @@ void judge(const VerifyHistory& history, const VerifyPlan& plan, const Driven& d
   if (plan.can.fair) report.judgements.push_back(check_order(history));
   if (plan.can.shared) report.judgements.push_back(check_sharing(history, bounds));
   if (plan.can.permits) report.judgements.push_back(check_permits(history, bounds));
+  if (plan.can.at_least) report.judgements.push_back(check_kept(history));
+  if (plan.can.once) report.judgements.push_back(check_slots(history, bounds));
+  if (plan.can.supersede) report.judgements.push_back(check_succession(history, bounds));
   report.gaps = measure_gaps(history, bounds);
   report.faults = driven.done;
   report.missed = driven.missed;
@@ -198,6 +229,7 @@ int run_verify(const Options& options, const Sandbox& sandbox, Guard& guard, std
   auto can = Probe(sandbox, options.ttl, report).run();
   if (!can) return fail(runtime.log, can.error());
   plan.can = *can;
+  if (!plan.can.revoke) std::erase(faults, Fault::kRevoke);
   if (sandbox.url().is_local()) leave_out(faults, needs_keeper, "there are no keepers", report);
   auto proxy = start_proxy(sandbox, plan, faults, report);
   if (!proxy) return fail(runtime.log, proxy.error());

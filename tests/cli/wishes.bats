@@ -127,3 +127,144 @@ forced_beside_others() {
 }
 # bats test_tags=all
 @test "each store: --force takes the lock from those that were asked, and from none that came in since" { on_each_store forced_beside_others; }
+
+# What ends, and with which word, is told by the status; nothing is left in the queue, and nothing of the lock.
+replaced() {
+  can revokes && can sees_waiters || return 0
+  local n
+  rm -f one* pid*
+  if can shared; then
+    for n in 1 2; do
+      start_watched "one$n" dlock run -q --shared -t 3s "$key" -- sh -c 'echo $$ >pid'"$n"'; exec sleep 100'
+      wait_until filled "pid$n"
+    done
+    run -0 dlock run -q -w 20s --replace "$key" -- touch ran
+    for n in 1 2; do [ "$(how_ended "one$n")" = "exit 79" ]; done
+    [ -e ran ]
+    is_free "$key"
+  fi
+  # Who is inside is not in its own way.
+  run -0 dlock run "$key" -- dlock run --replace -w 10s "$key" -- dlock run --newest -w 10s "$key" -- true
+  run -79 dlock run -q -t 3s "$key" -- dlock revoke "$key"
+  is_free "$key"
+  # One of those that wait for the newest gives up: it leaves nothing, and the running one has heard nothing.
+  rm -f one*
+  hold_lock "$key"
+  start_watched one1 dlock run -q --newest "$key" -- touch one
+  wait_until has 1 waiters "$key"
+  run -75 dlock run -q --newest -w 3s "$key" -- touch one
+  [ "$(how_ended one1)" = "exit 75" ]
+  has 0 waiters "$key"
+  [ ! -e one ]
+  start_watched one2 dlock run -q --newest "$key" -- touch one
+  wait_until has 1 waiters "$key"
+  kill -KILL "$(pid_of one2)" # nor does one that is killed
+  wait_until has 0 waiters "$key"
+  let_go
+  is_free "$key"
+  # The one that was to be replaced ends by itself before it hears.
+  start_watched one3 dlock run -q "$key" -- sh -c 'echo $$ >pid3; sleep 0.2'
+  wait_until filled pid3
+  run -0 dlock run -q -w 20s --replace "$key" -- true
+  [[ "$(how_ended one3)" = "exit 0" || "$(how_ended one3)" = "exit 79" ]]
+  run -0 dlock run -n "$key" -- true
+}
+@test "each store whose queue shows it: readers are replaced, who is inside replaces nobody, and who gives up leaves nothing" { on_each_store replaced; }
+
+# A shell for the command: the pid of its dlock is in waiter.pid.
+once_and_killed() {
+  can detaches && [[ $DLOCK_BACKEND != zk:* ]] || return 0
+  local keeper n
+  key+=-$RANDOM
+  rm -f runs go
+  # Between the end of the command and the record: it has not run, and runs again. At least once is what is promised.
+  start_watched waiter dlock run -t 2s --once s "$key" -- sh -c 'echo run >>runs; until [ -s waiter.pid ]; do sleep .02; done; kill -KILL "$(cat waiter.pid)"'
+  [ "$(how_ended waiter)" = "signal 9" ]
+  run -0 dlock run -w 20s --once s "$key" -- sh -c 'echo run >>runs'
+  [ "$(wc -l <runs)" = 2 ]
+  run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
+  [ "$(wc -l <runs)" = 2 ]
+  # Without its keeper, and without both, what has not been remembered runs again, and never hangs.
+  rm -f waiter
+  start_watched waiter dlock run -q -t 2s --once s2 "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
+  wait_until filled pid
+  if keeper=$(keeper_of waiter); then
+    kill -KILL "$keeper"
+    [ "$(how_ended waiter)" = "exit 79" ]
+    rm -f pid waiter
+    start_watched waiter dlock run -w 20s -q -t 2s --once s2 "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
+    wait_until filled pid
+    kill -KILL "$(keeper_of waiter)" "$(pid_of waiter)"
+  else
+    kill -KILL "$(pid_of waiter)"
+  fi
+  wait_until ended "$(<pid)"
+  run -0 dlock run -w 20s --once s2 "$key" -- sh -c 'echo again >>runs'
+  [ "$(tail -n 1 runs)" = again ]
+  # What is out of date goes, what is remembered stays.
+  run -0 dlock run --once s3 --remember 1s "$key" -- true
+  wait_until is_free "$key:once:s3"
+  run -0 dlock gc
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"slot s"*"slot s2"* ]]
+  [[ "$output" != *"slot s3"* ]]
+  run -0 dlock gc --dry-run
+  [[ "$output" != *"$key:once"* ]]
+  run -0 dlock run --once s "$key" -- sh -c 'echo run >>runs'
+  [ "$(tail -n 1 runs)" = again ]
+  # Together with --at-least: kept, and remembered.
+  run -0 dlock run --once s4 --at-least 20s "$key" -- true
+  run -75 dlock run -q -n "$key" -- true
+  run -0 dlock run -n --once s4 "$key" -- sh -c 'echo run >>runs'
+  [ "$(tail -n 1 runs)" = again ]
+  run -0 dlock force-release --yes "$key"
+  # Of a lost lock nothing is remembered, nor kept.
+  rm -f pid waiter
+  start_watched waiter dlock run -q --once s5 --at-least 20s -t 3s --on-lost ignore "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
+  wait_until filled pid
+  run -0 dlock force-release --yes "$key"
+  sleep 1.5
+  touch go
+  how_ended waiter
+  is_free "$key"
+  run -0 dlock run -n --once s5 "$key" -- sh -c 'echo five >>runs'
+  [ "$(tail -n 1 runs)" = five ]
+  run -64 dlock run --once s6 --remember 400d "$key" -- touch ran
+  run -64 dlock run --once s6 --remember 0 "$key" -- touch ran
+  run -0 dlock run --once s6 --remember 366d "$key" -- true
+  run -79 dlock release --slot s7 "$key"
+  run -0 dlock release --slot s7 --if-held "$key"
+  for n in s s2 s4 s5 s6; do run -0 dlock release --slot "$n" "$key"; done
+  run -0 dlock inspect "$key"
+  [[ "$output" != *"slot s"* ]]
+  [ ! -e ran ]
+}
+@test "each store that can: a slot whose run was killed runs again, and gc leaves what is remembered" { on_each_store once_and_killed; }
+
+kept_without_both() {
+  if [[ $DLOCK_BACKEND == zk:* ]]; then # a session is as long as its server allows
+    run -78 dlock run --at-least 10m "$key" -- touch ran
+    [[ "$output" == *"leases of "*"--at-least asks for 10 m"* ]]
+    [ ! -e ran ]
+    is_free "$key"
+  fi
+  can detaches || return 0
+  start_watched waiter dlock run -q --at-least 20s -t 2s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
+  wait_until filled pid
+  kill -KILL "$(pid_of waiter)" $(keeper_of waiter)
+  wait_until ended "$(<pid)"
+  run -75 dlock run -q -w 2500ms "$key" -- touch ran # longer than the ttl
+  [ ! -e ran ]
+  run -0 dlock force-release --yes "$key"
+  is_free "$key"
+  # The keeper alone: the lock is lost, with nothing to keep; and nobody is in before the lease has ended.
+  if can revokes; then
+    rm -f pid waiter
+    start_watched waiter dlock run -q --at-least 20s -t 2s "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
+    wait_until filled pid
+    run -0 dlock revoke -w 20s "$key"
+    [ "$(how_ended waiter)" = "exit 79" ]
+    is_free "$key"
+  fi
+}
+@test "each store that can keeps the lock for --at-least, also when everything of dlock's was killed; not when it is revoked" { on_each_store kept_without_both; }

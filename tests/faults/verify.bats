@@ -126,7 +126,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   kill "$(pid_of early)"
   [ "$(how_ended early)" = "exit 143" ]
   run -64 dlock verify --faults kil
-  [[ "$output" == *"kill, stop, cut, stall, delay, oneway"* ]]
+  [[ "$output" == *"kill, stop, cut, stall, delay, oneway, revoke"* ]]
   run -64 dlock verify --workers 1
   for option in --faults --hook --svg; do
     run -64 dlock verify "$option" ""

@@ -33,6 +33,8 @@ using Check = Judgement (*)(const VerifyHistory&, const Bounds&);
 Judgement tokens(const VerifyHistory& history, const Bounds&) { return check_tokens(history); }
 Judgement order(const VerifyHistory& history, const Bounds&) { return check_order(history); }
 
+Judgement kept(const VerifyHistory& history, const Bounds&) { return check_kept(history); }
+
 struct Row {
   const char* name;
   Check check;
@@ -70,6 +72,67 @@ const Row kRows[] = {
     {"three at once", check_permits, 1,
      "1 a ASK p permits any direct; 1 b ASK p permits any direct; 1 c ASK p permits any direct; 2 a BEGIN 5 0; "
      "3 b BEGIN 6 1; 4 c BEGIN 7 2; 5 a END; 5 b END; 5 c END"},
+    {"what is kept is free when its time is over", kept, 0,
+     "1 a ASK a exclusive any direct 3000 at-least 100; 2 a BEGIN 5 -; 3 a END; 4 a GONE exit 0; "
+     "101 b ASK a exclusive any direct 3000 at-least 100; 102 b BEGIN 6 -; 103 b END; 104 b GONE exit 0"},
+    {"one begins in the time that another keeps", kept, 1,
+     "1 a ASK a exclusive any direct 3000 at-least 100; 2 a BEGIN 5 -; 3 a END; 4 a GONE exit 0; "
+     "90 b ASK a exclusive any direct 3000 at-least 100; 91 b BEGIN 6 -; 92 b END; 93 b GONE exit 0"},
+    {"the same when the one before was killed", kept, 1,
+     "1 a ASK a exclusive any direct 3000 at-least 900; 2 a BEGIN 5 -; 3 a HIT kill-both; 4 a GONE signal 9; "
+     "600 b ASK a exclusive any direct 3000 at-least 100; 601 b BEGIN 6 -; 602 b END"},
+    {"a lock that was lost keeps nothing", kept, 0,
+     "1 a ASK a exclusive any direct 3000 at-least 900; 2 a BEGIN 5 -; 3 a HIT kill-keeper; 4 a GONE exit 79 LOST; "
+     "600 b ASK a exclusive any direct 3000 at-least 100; 601 b BEGIN 6 -; 602 b END"},
+    {"the third one begins in the time that the second keeps, which was granted after the first", kept, 1,
+     "1 a ASK a exclusive any direct 3000 at-least 100; 2 a BEGIN 5 -; 3 a END; 4 a GONE exit 0; "
+     "5 b ASK a exclusive any direct 3000 at-least 100; 102 b BEGIN 6 -; 103 b END; 104 b GONE exit 0; "
+     "150 c ASK a exclusive any direct 3000 at-least 100; 151 c BEGIN 7 -; 152 c END; 153 c GONE exit 0"},
+    {"a slot that was run is not run again, and again when it is forgotten", check_slots, 0,
+     "1 a ASK o exclusive any direct 3000 once 1 1000; 2 a BEGIN 5 -; 3 a END; 4 a GONE exit 0; "
+     "5 b ASK o exclusive any direct 3000 once 1 1000; 6 b GONE exit 0; "
+     "7 c ASK o exclusive any direct 3000 once 2 1000; 8 c BEGIN 6 -; 9 c END; 10 c GONE exit 0; "
+     "1010 d ASK o exclusive any direct 3000 once 1 1000; 1011 d BEGIN 7 -; 1012 d END; 1013 d GONE exit 0"},
+    {"a slot that runs again", check_slots, 1,
+     "1 a ASK o exclusive any direct 3000 once 1 1000; 2 a BEGIN 5 -; 3 a END; 4 a GONE exit 0; "
+     "5 b ASK o exclusive any direct 3000 once 1 1000; 900 b BEGIN 6 -; 901 b END; 902 b GONE exit 0"},
+    {"the first one was killed, and may not have been remembered", check_slots, 0,
+     "1 a ASK o exclusive any direct 3000 once 1 1000; 2 a BEGIN 5 -; 3 a END; 4 a HIT kill-run; 5 a GONE signal 9; "
+     "6 b ASK o exclusive any direct 3000 once 1 1000; 7 b BEGIN 6 -; 8 b END; 9 b GONE exit 0"},
+    {"a slot that is said to have run, and has not", check_slots, 1,
+     "1 a ASK o exclusive any direct 3000 once 1 1000; 2 a BEGIN 5 -; 3 a HIT kill-run; 4 a GONE signal 9; "
+     "6 b ASK o exclusive any direct 3000 once 1 1000; 7 b GONE exit 0"},
+    {"who is superseded gives way, the last one runs", check_succession, 0,
+     "1 a ASK w exclusive fair direct 3000 newest; 2 a QUEUED; 3 b ASK w exclusive fair direct 3000 newest; 4 b "
+     "QUEUED; "
+     "900 a GONE exit 75 superseded; 2000 b BEGIN 5 -; 2001 b END; 2002 b GONE exit 0"},
+    {"who is superseded runs", check_succession, 1,
+     "1 a ASK w exclusive fair direct 3000 newest; 2 a QUEUED; 3 b ASK w exclusive fair direct 3000 newest; 4 b "
+     "QUEUED; "
+     "2000 a BEGIN 5 -; 2001 a END; 2002 a GONE exit 0"},
+    {"one of the other kind supersedes nobody", check_succession, 0,
+     "1 a ASK w exclusive fair direct 3000 newest; 2 a QUEUED; 3 b ASK w exclusive fair direct 3000 replace; 4 b "
+     "QUEUED; "
+     "2000 a BEGIN 5 -; 2001 a END; 2002 a GONE exit 0"},
+    {"superseded by nobody", check_ends, 1,
+     "1 a ASK w exclusive fair direct 3000 newest; 2 a QUEUED; 3 a GONE exit 75 superseded; "
+     "4 b ASK w exclusive fair direct 3000 newest; 5 b BEGIN 5 -; 6 b END; 7 b GONE exit 0"},
+    {"superseded while it runs, of those of which the running one goes on", check_ends, 1,
+     "1 a ASK w exclusive fair direct 3000 newest; 2 a BEGIN 5 -; 3 b ASK w exclusive fair direct 3000 newest; "
+     "4 a GONE exit 75 LOST; 5 b BEGIN 6 -; 6 b END; 7 b GONE exit 0"},
+    {"replaced while it runs", check_ends, 0,
+     "1 a ASK w exclusive fair direct 3000 replace; 1 c ASK w exclusive fair direct 3000 newest; 2 a BEGIN 5 -; "
+     "3 b ASK w exclusive fair direct 3000 replace; 4 a GONE exit 75 LOST; 5 c GONE exit 79 LOST; 5 b BEGIN 6 -; 6 b "
+     "END; "
+     "7 b GONE exit 0"},
+    {"busy, where it tries once for --at-least", check_ends, 0,
+     "1 a ASK a exclusive any direct 3000 at-least 100; 2 a GONE exit 75 busy"},
+    {"asked back", check_ends, 0, "1 a ASK x; 2 a BEGIN 5 -; 3 revoke HIT x; 4 a GONE exit 79 LOST; 5 revoke HEALED"},
+    {"another one was asked back", check_ends, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 revoke HIT q; 4 a GONE exit 79 LOST; 5 revoke HEALED"},
+    {"asked back, and the next one begins before it is gone", check_exclusion, 1,
+     "1 a ASK x; 1 b ASK x; 2 a BEGIN 5 -; 3 revoke HIT x; 4 a TERM; 5 b BEGIN 6 -; 6 a TICK; 7 a GONE exit 79 LOST; 8 "
+     "b END"},
     {"tokens that grow", tokens, 0, "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b BEGIN 6 -"},
     {"the same token twice", tokens, 1, "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b BEGIN 5 -"},
     {"a store without tokens", tokens, 0, "1 a ASK x; 2 a BEGIN - -; 3 b ASK x; 4 b BEGIN - -"},
