@@ -72,7 +72,7 @@ void LocalLock::trace(std::string_view step) const {
 void LocalLock::attempt(TimePoint now) {
   // No place in the queue keeps who pauses between attempts in its file, where others may have gone on to another one.
   if (state_ == State::kPause && queue_entry_->file().replaced()) return start(now);
-  if (!spec_.take) take(queue_entry_->probe(), now);
+  if (!spec_.take) take(queue_entry_->probe(now), now);
   else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
   else take(queue_entry_->enter(now, context_.runtime.clock.wall(), patience_.queues()), now);
 }
@@ -87,8 +87,9 @@ void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
     case QueueEntry::Step::kFirstInLine:
       return spec_.take || patience_.queues() ? wait_in_front(now) : count_try(now);
     case QueueEntry::Step::kDelayed:
-      state_ = State::kDelayed;
-      retry_at_ = queue_entry_->delayed_until();
+      if (!spec_.take && !patience_.queues()) return count_try(now);
+      wait_in_front(now);  // it may be ended early
+      retry_at_ = std::min(retry_at_, queue_entry_->delayed_until());
       return;
     case QueueEntry::Step::kBusy:
       return count_try(now);
@@ -228,7 +229,6 @@ void LocalLock::look_around(TimePoint now) {
       look_at_front(now);
       break;
     case State::kGuardStuck:
-    case State::kDelayed:
     case State::kPause:
       if (now >= retry_at_) attempt(now);
       break;

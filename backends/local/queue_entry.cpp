@@ -139,9 +139,9 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
   return Step::kGranted;
 }
 
-Result<QueueEntry::Step> QueueEntry::probe() {
+Result<QueueEntry::Step> QueueEntry::probe(TimePoint now) {
   if (file_->removed()) return Step::kStartOver;
-  const auto header = file_->read_header();
+  auto header = file_->read_header();
   if (!header) return header.error();
   revoked_ = header->revoked;
   const auto live = file_->live();
@@ -153,7 +153,11 @@ Result<QueueEntry::Step> QueueEntry::probe() {
   if (busy) return Step::kQueued;
   const auto permit = permit_free(seen_counter_ + 1, revoked_);
   if (!permit) return permit.error();
-  return *permit ? Step::kGranted : Step::kFirstInLine;
+  if (!*permit) return Step::kFirstInLine;
+  note_unclean_end(*header, now);
+  const bool delayed = header->delay_until_ns > boot_ns(now);
+  delay_until_ns_ = delayed ? header->delay_until_ns : 0;
+  return delayed ? Step::kDelayed : Step::kGranted;
 }
 
 std::vector<Range> QueueEntry::awaited() const {

@@ -23,7 +23,7 @@ class QueueEntry {
     kGranted,      ///< it is ours (or joined: entry() > 0)
     kQueued,       ///< a ticket was drawn: wait for awaited()
     kFirstInLine,  ///< permits: no waiter is before us; any change of the file may free one
-    kDelayed,      ///< the lock is free, but the lock-delay runs until delayed_until()
+    kDelayed,      ///< the lock is free, but the lock-delay or --at-least runs until delayed_until()
     kBusy,         ///< not to be had now, and no ticket was asked for
     kStartOver,    ///< the file was replaced, or our ticket revoked: open a new place
     kGuardStuck,   ///< the guard is taken: come back in a moment
@@ -42,7 +42,7 @@ class QueueEntry {
   /// After a wait. REQUIRES: a ticket.
   Result<Step> advance(TimePoint now, WallTime wall);
   /// Is it free for us? Draws nothing (LockSpec::take is false).
-  Result<Step> probe();
+  Result<Step> probe(TimePoint now);
 
   /// Bytes that must become free before advance() can say more, in the order in which to wait. For a probe: everything
   /// that is alive now.

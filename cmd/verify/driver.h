@@ -41,6 +41,9 @@ inline constexpr const char* kVerifyKeys[] = {"x", "q", "p", "w", "a", "o", "one
 /// the command.
 std::vector<std::string> run_words(const Order& order, const std::string& url);
 
+/// The same order as the history tells it (Act::What::kAsk).
+std::string ask_words(const Order& order, bool proxied);
+
 /// Whether a run has said that it waits, in `said`: what it wrote to stderr so far, with --progress always. With
 /// `in_line` only a message counts that names its place in the store's queue.
 bool says_that_it_waits(std::string_view said, bool in_line);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <tuple>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/driver.h"
@@ -84,33 +85,25 @@ class Probe {
   Probe(const Sandbox& sandbox, Duration ttl, VerifyReport& report) : sandbox_(sandbox), ttl_(ttl), report_(report) {}
 
   Result<Abilities> run() {
-    auto exclusive = can({.key = "x"}, "");
-    if (!exclusive) return exclusive.error();
-    auto fair = can({.key = "q", .fair = true}, "first come, first served");
-    if (!fair) return fair.error();
-    auto shared = can({.key = "q", .mode = Mode::kShared}, "shared holders");
-    if (!shared) return shared.error();
-    auto permits = can({.key = "p", .mode = Mode::kPermits}, "permits");
-    if (!permits) return permits.error();
-    auto at_least = can({.key = "a", .kept = std::chrono::milliseconds(10)}, "--at-least");
-    if (!at_least) return at_least.error();
-    auto once = can({.key = "o", .kept = std::chrono::seconds(1), .slot = std::to_string(kVerifySlots)}, "--once");
-    if (!once) return once.error();
-    auto supersede = can({.key = "w", .supersedes = Supersedes::kReplace}, "--replace, --newest");
-    if (!supersede) return supersede.error();
-    auto revoke = can_be_asked();
-    if (!revoke) return revoke.error();
+    if (auto exclusive = can({.key = "x"}, ""); !exclusive) return exclusive.error();
+    const std::tuple<bool Abilities::*, const char*, Order> wanted[] = {
+        {&Abilities::fair, "first come, first served", {.key = "q", .fair = true}},
+        {&Abilities::shared, "shared holders", {.key = "q", .mode = Mode::kShared}},
+        {&Abilities::permits, "permits", {.key = "p", .mode = Mode::kPermits}},
+        {&Abilities::at_least, "--at-least", {.key = "a", .kept = 10ms}},
+        {&Abilities::once, "--once", {.key = "o", .kept = 1s, .slot = std::to_string(kVerifySlots)}},
+        {&Abilities::supersede, "--replace, --newest", {.key = "w", .supersedes = Supersedes::kReplace}},
+    };
+    Abilities abilities{.revoke = can_be_asked()};
+    for (const auto& [ability, what, order] : wanted) {
+      const auto has = can(order, what);
+      if (!has) return has.error();
+      abilities.*ability = *has;
+    }
     const auto made = make_stock(sandbox_);
-    const bool stock = static_cast<bool>(made);
-    if (!stock) report_.not_promised.push_back("a stock (" + made.error().message + ")");
-    return Abilities{.shared = *shared,
-                     .fair = *fair,
-                     .permits = *permits,
-                     .stock = stock,
-                     .revoke = *revoke,
-                     .supersede = *supersede,
-                     .at_least = *at_least,
-                     .once = *once};
+    abilities.stock = static_cast<bool>(made);
+    if (!made) report_.not_promised.push_back("a stock (" + made.error().message + ")");
+    return abilities;
   }
 
  private:
@@ -130,15 +123,13 @@ class Probe {
   }
 
   /// A run that revokes its own lock: it ends with the loss, or with the answer of the revocation.
-  Result<bool> can_be_asked() {
-    const std::string url = sandbox_.url().redacted();
-    const std::string key = std::string(kVerifyPrefix) + "x";
-    auto words = run_words({.key = "x", .ttl = ttl_}, url);
-    words.insert(words.end(), {"--", sandbox_.program(), "revoke", "--wait", "10s", "--backend", url, key});
+  bool can_be_asked() {
+    auto words = run_words({.key = "x", .ttl = ttl_}, sandbox_.url().redacted());
+    words.insert(words.end(), {"--", sandbox_.program(), "revoke", "--wait", "10s", "--backend",
+                               sandbox_.url().redacted(), words.back()});
     const auto answer = sandbox_.ask(words);
-    if (!answer) return answer.error();
-    if (answer->status == 0 || answer->status == exit_status(ErrorCode::kLost)) return true;
-    report_.not_promised.push_back("revoke (" + last_message(answer->said) + ")");
+    if (answer && (answer->status == 0 || answer->status == exit_status(ErrorCode::kLost))) return true;
+    report_.not_promised.push_back("revoke (" + (answer ? last_message(answer->said) : answer.error().message) + ")");
     return false;
   }
 

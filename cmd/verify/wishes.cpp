@@ -28,12 +28,15 @@ bool keeps(const Section& section) {
   return section.kept > Duration(0) && section.once.empty() && (ended_well(section) || killed);
 }
 
-bool replaces_too(const Section& section) { return section.supersedes == Supersedes::kReplace; }
-
-/// Whether `other`, of the same kind, asked while `section` was there.
+/// Whether `other` asks for the same lock while `section` does, or has it.
 bool comes_beside(const Section& other, const Section& section) {
   return &other != &section && other.key == section.key && other.asked <= section.gone.value_or(TimePoint::max()) &&
          other.gone.value_or(TimePoint::max()) >= section.asked;
+}
+
+bool comes_another(const VerifyHistory& history, const Section& section, Supersedes kind) {
+  return std::any_of(history.sections().begin(), history.sections().end(),
+                     [&](const Section& other) { return other.supersedes == kind && comes_beside(other, section); });
 }
 
 /// Has waited for `least` in the queue, behind `section`, when that begins.
@@ -47,27 +50,22 @@ bool supersedes(const Section& other, const Section& section, Duration least) {
 }  // namespace
 
 bool was_asked_back(const VerifyHistory& history, const Section& section) {
-  if (!section.how.starts_with("exit 79") && !section.how.starts_with("exit 75")) return false;
-  const auto& sections = history.sections();
-  const bool replaced = std::any_of(sections.begin(), sections.end(), [&](const Section& other) {
-    return replaces_too(other) && comes_beside(other, section);
-  });
+  const bool lost = section.how.starts_with("exit 79");
   // Of two that replace the status is that of a wait that was given up.
-  if (section.how.starts_with("exit 75")) return replaced && replaces_too(section);
+  if (!lost && (!section.how.starts_with("exit 75") || section.supersedes != Supersedes::kReplace)) return false;
+  const auto is_of_it = [&](const Trouble& one) {
+    return one.what == section.key && one.from <= section.gone && (!one.until || *one.until >= section.asked);
+  };
   const auto& revocations = history.revocations();
-  return replaced || std::any_of(revocations.begin(), revocations.end(), [&](const Trouble& one) {
-           return one.what == section.key && one.from <= section.gone &&
-                  one.until.value_or(section.asked) >= section.asked;
-         });
+  return comes_another(history, section, Supersedes::kReplace) ||
+         (lost && std::any_of(revocations.begin(), revocations.end(), is_of_it));
 }
 
 bool gave_way(const VerifyHistory& history, const Section& section) {
   if (section.begun || !section.how.starts_with("exit 75")) return false;
-  const auto& sections = history.sections();
-  if (section.supersedes == Supersedes::kNothing) return section.kept > Duration(0) && section.once.empty();
-  return std::any_of(sections.begin(), sections.end(), [&](const Section& other) {
-    return other.supersedes == section.supersedes && comes_beside(other, section);
-  });
+  const bool tries_once = section.kept > Duration(0) && section.once.empty();
+  return tries_once ||
+         (section.supersedes != Supersedes::kNothing && comes_another(history, section, section.supersedes));
 }
 
 Judgement check_kept(const VerifyHistory& history) {
@@ -84,9 +82,8 @@ Judgement check_kept(const VerifyHistory& history) {
                                                        before->name + ", whose run keeps " + key + " for " +
                                                        ms_text(before->kept) + ", has had it for so long"));
       }
-      const TimePoint granted = std::max(next->asked, before ? free : TimePoint());
       before = next;
-      free = keeps(*next) ? granted + next->kept : next->last;
+      free = keeps(*next) ? std::max(next->asked, free) + next->kept : next->last;
     }
   }
   return judgement;

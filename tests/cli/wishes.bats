@@ -184,6 +184,10 @@ once_and_killed() {
   [ "$(wc -l <runs)" = 2 ]
   run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
   [ "$(wc -l <runs)" = 2 ]
+  # On this machine a process keeps what is remembered, and its end changes nothing.
+  [[ $DLOCK_BACKEND != local:* ]] || kill -KILL "$(holder_field "$key:once:s" pid)"
+  run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
+  [ "$(wc -l <runs)" = 2 ]
   # Without its keeper, and without both, what has not been remembered runs again, and never hangs.
   rm -f waiter
   start_watched waiter dlock run -q -t 2s --once s2 "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
@@ -249,13 +253,22 @@ kept_without_both() {
     is_free "$key"
   fi
   can detaches || return 0
-  start_watched waiter dlock run -q --at-least 20s -t 2s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
+  local both
+  rm -f next next_ran
+  start_watched waiter dlock run -q --at-least 100s -t 2s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
   wait_until filled pid
-  kill -KILL "$(pid_of waiter)" $(keeper_of waiter)
+  mapfile -t both < <(pid_of waiter; keeper_of waiter)
+  kill -KILL "${both[@]}"
   wait_until ended "$(<pid)"
   run -75 dlock run -q -w 2500ms "$key" -- touch ran # longer than the ttl
   [ ! -e ran ]
+  run -75 dlock wait -n "$key"
+  # Whoever waits has it as soon as it is taken from the dead.
+  start_watched next dlock run -q "$key" -- touch next_ran
+  if can sees_waiters; then wait_until has 1 waiters "$key"; fi
   run -0 dlock force-release --yes "$key"
+  [ "$(how_ended next)" = "exit 0" ]
+  [ -e next_ran ]
   is_free "$key"
   # The keeper alone: the lock is lost, with nothing to keep; and nobody is in before the lease has ended.
   if can revokes; then
