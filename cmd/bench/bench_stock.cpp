@@ -3,16 +3,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstring>
 
+#include "cmd/bench/lanes.h"
 #include "cmd/show/exit_status.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/process.h"
@@ -37,15 +34,6 @@ constexpr Duration kTime = 1s;
 constexpr Duration kTakeBudget = 10s;
 constexpr Duration kGlance = 1ms;
 
-/// What one taker leaves for its parent, in shared memory.
-struct TakerLane {
-  std::atomic<bool> ready;  ///< it is connected, or will never be
-  std::size_t orders;
-  int failure;  ///< of ErrorCode, -1: none
-  char message[512];
-  std::int64_t order_ns[kMostOrders];
-};
-
 /// One process that orders from when all are connected until the time is over.
 class Taker {
  public:
@@ -53,33 +41,26 @@ class Taker {
       : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, most_(most) {}
 
   /// `gate`: its end is the beginning.
-  void run(TakerLane& lane, int gate) {
-    lane.failure = -1;
+  void run(Lane& lane, int gate) {
     auto stock = clients_.connect(runtime_);
-    if (!stock) return say(lane, stock.error());
+    if (!stock) return lane.fail(stock.error());
     const std::shared_ptr<Stock> shared = std::move(*stock);
-    if (const auto seen = shared->show(name_, {clock_.now() + kTakeBudget}); !seen) return say(lane, seen.error());
+    if (const auto seen = shared->show(name_, {clock_.now() + kTakeBudget}); !seen) return lane.fail(seen.error());
     lane.ready = true;
     char none = 0;
     while (read(gate, &none, 1) < 0 && errno == EINTR) {
     }
     until_ = clock_.now() + kTime;
-    while (clock_.now() < until_ && lane.orders < most_) {
+    while (clock_.now() < until_ && lane.samples < most_) {
       const TimePoint begin = clock_.now();
       const auto served = row_.way == Way::kTake ? take(*shared) : order(shared);
       if (!served && served.error().code == ErrorCode::kBusy) return;  // the time is over
-      if (!served) return say(lane, served.error());
-      lane.order_ns[lane.orders++] = (clock_.now() - begin).count();
+      if (!served) return lane.fail(served.error());
+      lane.sample_ns[lane.samples++] = (clock_.now() - begin).count();
     }
   }
 
  private:
-  static void say(TakerLane& lane, const Error& error) {
-    lane.failure = static_cast<int>(error.code);
-    std::strncpy(lane.message, error.message.c_str(), sizeof lane.message - 1);
-    lane.ready = true;
-  }
-
   LockName next_id() { return *LockName::parse(prefix_ + std::to_string(++number_)); }
 
   Result<void> take(Stock& stock) {
@@ -101,8 +82,7 @@ class Taker {
       if (refused->error.code == ErrorCode::kUnavailable && clock_.now() >= until_) return Error{ErrorCode::kBusy, {}};
       return std::move(refused->error);
     }
-    std::vector<pollfd> nothing;
-    for (const TimePoint end = clock_.now() + row_.step; clock_.now() < end;) clock_.wait(nothing, end);
+    clock_.sleep_until(clock_.now() + row_.step);
     hold.command_ended(0);
     return hold.release(clock_.now() + kTakeBudget);
   }
@@ -117,25 +97,6 @@ class Taker {
   NoControl control_;
   const std::string prefix_ = random_hex(6) + "-";
   std::uint64_t number_ = 0;
-};
-
-/// Memory that all takers see.
-class Lanes {
- public:
-  explicit Lanes(int count) : bytes_(static_cast<std::size_t>(count) * sizeof(TakerLane)) {
-    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  }
-  ~Lanes() {
-    if (valid()) munmap(memory_, bytes_);
-  }
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
-  bool valid() const { return memory_ != MAP_FAILED; }
-  TakerLane& operator[](std::size_t i) const { return static_cast<TakerLane*>(memory_)[i]; }
-
- private:
-  std::size_t bytes_;
-  void* memory_;
 };
 
 /// What would end this process, held back until its stock is dropped; what was ignored stays so (nohup).
@@ -191,50 +152,35 @@ int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep
 Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
                      std::size_t most, EndingSignals& signals) {
   const int takers = takers_of(row);
-  const Lanes lanes(takers);
+  const Shared<Lane> lanes(takers);
   if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark", errno);
   const UniqueFd gate(ends[0]);
   UniqueFd keeps_it_open(ends[1]);
   SystemClock clock;
-  std::vector<pid_t> pids;
-  const pid_t parent = getpid();
-  for (int i = 0; i < takers; ++i) {
-    const pid_t pid = fork();
-    if (pid < 0) {
-      const Error error = system_error("cannot start the processes of the benchmark", errno);
-      for (const pid_t started : pids) end_and_reap(started);
-      return error;
-    }
-    if (pid == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      signals.let_through();
-      keeps_it_open.reset();
-      if (getppid() == parent) {
-        Taker(row, name, clients, log, most).run(lanes[static_cast<unsigned>(i)], gate.get());
-      }
-      _exit(0);
-    }
-    pids.push_back(pid);
+  const auto pids = start_processes(takers, [&](std::size_t i) {
+    signals.let_through();
+    keeps_it_open.reset();
+    Taker(row, name, clients, log, most).run(lanes[i], gate.get());
+  });
+  if (pids.size() < static_cast<std::size_t>(takers)) {
+    const Error error = system_error("cannot start the processes of the benchmark", errno);
+    for (const pid_t started : pids) end_and_reap(started);
+    return error;
   }
   const TimePoint patience = clock.now() + kTakeBudget;
-  std::vector<pollfd> nothing;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    while (!lanes[i].ready && clock.now() < patience && signals.seen() == 0) clock.wait(nothing, clock.now() + kGlance);
+    while (!lanes[i].ready && clock.now() < patience && signals.seen() == 0) clock.sleep_until(clock.now() + kGlance);
   }
   const TimePoint start = clock.now();
   keeps_it_open.reset();
   reap_takers(pids, signals, clock);
   row.took = clock.now() - start;
-  std::vector<Duration> samples;
-  for (std::size_t i = 0; i < pids.size(); ++i) {
-    const TakerLane& lane = lanes[i];
-    if (lane.failure >= 0) return Error{static_cast<ErrorCode>(lane.failure), lane.message};
-    row.orders += lane.orders;
-    for (std::size_t n = 0; n < lane.orders; ++n) samples.emplace_back(lane.order_ns[n]);
-  }
-  row.order = Latencies(std::move(samples));
+  auto orders = gathered(lanes, pids.size());
+  if (!orders) return orders.error();
+  row.order = std::move(*orders);
+  row.orders = row.order.count();
   return {};
 }
 
@@ -248,7 +194,6 @@ std::string column(std::string text, std::size_t width, bool left = false) {
   return left ? text + blanks : blanks + text;
 }
 
-/// One call with a connection of its own.
 template <typename Call>
 Result<void> on_client(const StockClients& clients, const Runtime& runtime, Call call) {
   const auto stock = clients.connect(runtime);
