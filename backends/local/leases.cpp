@@ -15,7 +15,6 @@ Error lost(const LockName& name, const std::string& who) {
   return {ErrorCode::kLost, who + " does not hold " + name.text(), "see who does: dlock inspect " + name.typed()};
 }
 
-/// The key's file; nullopt if there is none.
 Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name, bool to_change) {
   const auto dir = context.existing_directory();
   if (!dir) return dir.error();
@@ -111,8 +110,7 @@ bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTick
   while (file.alive(ticket.side, ticket.ticket)) {
     const TimePoint now = context.runtime.clock.now();
     if (now >= deadline) return false;
-    std::vector<pollfd> nothing;
-    context.runtime.clock.wait(nothing, std::min(deadline, now + pause));
+    context.runtime.clock.sleep_until(std::min(deadline, now + pause));
     pause = std::min<Duration>(2 * pause, std::chrono::milliseconds(20));
   }
   return true;

@@ -22,6 +22,12 @@ class Clock {
   /// Returns when one of `fds` is ready (revents is set) or `until` has come; nullopt waits for ever. May return early
   /// for no reason. Never fails: an interrupted or impossible wait is an early return.
   virtual void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) = 0;
+
+  /// Waits for nothing but the time.
+  void sleep_until(TimePoint until) {
+    std::vector<pollfd> nothing;
+    while (now() < until) wait(nothing, until);
+  }
 };
 
 /// The machine's own clock. Waits of more than 250 ms use a timerfd on CLOCK_BOOTTIME (a poll timeout stands still

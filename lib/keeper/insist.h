@@ -34,9 +34,7 @@ Insisted<std::invoke_result_t<Ask&>> insist(Clock& clock, TimePoint until, Durat
     const bool in_time = now < until;
     if (in_time || !reason) reason = answer.error();
     if (!in_time) return {std::move(*reason), unanswered};
-    const TimePoint next = std::min(until, now + pause);
-    std::vector<pollfd> nothing;
-    while (clock.now() < next) clock.wait(nothing, next);
+    clock.sleep_until(std::min(until, now + pause));
   }
 }
 

@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Aggregates, so that there is one row of answer also where there is none to read.
 constexpr char kColumns[] = "MAX(version),MAX(fence),MAX(mode),MAX(permits),MAX(holders)";
 constexpr char kGate[] = "@dlock_gate";
 constexpr Duration kReadAgainPause = 40ms;  ///< before a server that could not be reached is asked again
@@ -304,8 +303,7 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& 
 /// Where a hundred change it at the same time, most of what they send would be in vain.
 void LeaseStore::rest_after_race(int races, TimePoint until) {
   const TimePoint next = clock().now() + jitter(std::min(kLongestRest, kShortestRest * (1 << std::min(races, 8))));
-  std::vector<pollfd> nothing;
-  clock().wait(nothing, std::min(until, next));
+  clock().sleep_until(std::min(until, next));
 }
 
 /// In one statement, because each one of a batch costs the server as much as this one and its commit. Where it is

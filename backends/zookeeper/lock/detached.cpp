@@ -18,7 +18,6 @@
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
-#include "lib/base/unique_fd.h"
 #include "lib/keeper/message.h"
 
 namespace dlock::zookeeper {
@@ -146,8 +145,7 @@ Result<UniqueFd> LeaseFiles::lock(const Owner& owner, TimePoint until, Clock& cl
       return file;
     }
     if (clock.now() >= until) return Error{ErrorCode::kUnavailable, path + " is in use by another dlock", "try again"};
-    std::vector<pollfd> nothing;
-    clock.wait(nothing, std::min(until, clock.now() + kLookAgain));
+    clock.sleep_until(std::min(until, clock.now() + kLookAgain));
   }
 }
 
