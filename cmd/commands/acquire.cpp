@@ -30,11 +30,8 @@ void record_released(const Options& options, const Taken& taken, const Runtime& 
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
   for (const HeldLock& lock : taken.state.locks) {
-    Event released = new_event(Event::Kind::kReleased, lock.name, lock.store, options, runtime);
-    released.owner = lock.owner.text();
-    released.token = lock.token.value();
+    Event released = new_event(Event::Kind::kReleased, lock, options, runtime);
     released.lease = true;
-    released.reentered = lock.reentered;
     log.append(released);
   }
 }

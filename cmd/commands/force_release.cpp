@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "cmd/options/operands.h"
-#include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/old_holders.h"
@@ -88,7 +87,6 @@ std::optional<Error> refuse_data(const LockState& state, const Options& options)
   return error;
 }
 
-/// What a force-release found, and what it did.
 struct Freed {
   LockState shown;
   std::vector<Participant> holders;
@@ -125,28 +123,14 @@ std::string freed_json(const Freed& freed, const std::string& store) {
   return json.end_object().line();
 }
 
-void record(const LockName& name, const std::vector<Participant>& freed, const Options& options,
-            const LockAdmin& backend, const Runtime& runtime) {
-  EventLog log(options.events, runtime.log);
-  if (log.is_off()) return;
-  for (const Participant& participant : freed) {
-    Event event = new_event(Event::Kind::kForceReleased, name, backend.store(), options, runtime);
-    event.owner = participant.owner;
-    event.token = participant.token.value();
-    event.mode = participant.mode;
-    event.holder = participant;
-    log.append(event);
-  }
-}
-
-/// Exactly the holders in `shown`.
 Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
   OldHolders old(shown.holders, runtime);
   if (auto refused = refuse_data(shown, options)) return std::move(*refused);
   auto freed = backend.force_release(shown.name, shown, who_asks(options.reason));
   if (freed) {
     const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();
-    if (was_hold) record(shown.name, freed->freed, options, backend, runtime);
+    if (was_hold)
+      record_of_others(Event::Kind::kForceReleased, shown.name, backend.store(), freed->freed, options, runtime);
     return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old)};
   }
   Error error = freed.error();

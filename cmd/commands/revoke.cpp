@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/old_holders.h"
 #include "cmd/wiring/compose.h"
@@ -35,7 +34,7 @@ class Revocation {
     });
     if (asked_.holders.empty()) return {};
     outcome_ = "released";
-    record();
+    record_of_others(Event::Kind::kRevoked, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
     const auto asked = backend_.ask_to_end(asked_, who_asks(options_.reason));
     if (!asked && asked.error().code != ErrorCode::kConflict) return asked;  // whoever has released it need not hear it
     return wait();
@@ -68,20 +67,6 @@ class Revocation {
 
   Duration waited() const { return ended_ - began_; }
 
-  void record() {
-    EventLog log(options_.events, runtime_.log);
-    if (log.is_off()) return;
-    for (const Participant& holder : asked_.holders) {
-      Event event = new_event(Event::Kind::kRevoked, asked_.name, backend_.store(), options_, runtime_);
-      event.owner = holder.owner;
-      event.token = holder.token.value();
-      event.mode = holder.mode;
-      event.slot = holder.slot;
-      event.holder = holder;
-      log.append(event);
-    }
-  }
-
   bool was_asked(const Participant& holder) const {
     return std::any_of(asked_.holders.begin(), asked_.holders.end(),
                        [&](const Participant& one) { return one.owner == holder.owner && one.token == holder.token; });
@@ -110,8 +95,7 @@ class Revocation {
       else if (holds.error().code != ErrorCode::kUnavailable || ended_ >= answered + runtime_.patience)
         return holds.error();
       if (holds && until && ended_ >= *until) return options_.force ? free() : still_held(**holds);
-      std::vector<pollfd> nothing;
-      runtime_.clock.wait(nothing, earlier(until, ended_ + pause));
+      runtime_.clock.sleep_until(*earlier(until, ended_ + pause));
       pause = std::min(pause * 3 / 2, kLastPause);
     }
   }

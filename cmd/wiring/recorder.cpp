@@ -62,6 +62,30 @@ Event new_event(Event::Kind kind, const LockName& key, const std::string& store,
   return event;
 }
 
+Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, const Runtime& runtime) {
+  Event event = new_event(kind, lock.name, lock.store, options, runtime);
+  event.owner = lock.owner.text();
+  event.token = lock.token.value();
+  event.slot = lock.slot;
+  event.reentered = lock.reentered;
+  return event;
+}
+
+void record_of_others(Event::Kind kind, const LockName& name, const std::string& store,
+                      const std::vector<Participant>& others, const Options& options, const Runtime& runtime) {
+  EventLog log(options.events, runtime.log);
+  if (log.is_off()) return;
+  for (const Participant& participant : others) {
+    Event event = new_event(kind, name, store, options, runtime);
+    event.owner = participant.owner;
+    event.token = participant.token.value();
+    event.mode = participant.mode;
+    event.slot = participant.slot;
+    event.holder = participant;
+    log.append(event);
+  }
+}
+
 Recorder::Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown)
     : options_(options),
       runtime_(runtime),
@@ -77,15 +101,6 @@ void Recorder::begin(const std::string& store) {
 
 Event Recorder::event(Event::Kind kind, const LockName& key) const {
   return new_event(kind, key, store_, options_, runtime_);
-}
-
-Event Recorder::event(Event::Kind kind, const HeldLock& lock) const {
-  Event event = new_event(kind, lock.name, lock.store, options_, runtime_);
-  event.owner = lock.owner.text();
-  event.token = lock.token.value();
-  event.slot = lock.slot;
-  event.reentered = lock.reentered;
-  return event;
 }
 
 bool Recorder::waiting(TimePoint now) {

@@ -15,6 +15,11 @@ namespace dlock {
 /// on) is left for the caller to fill in.
 Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const Options& options,
                 const Runtime& runtime);
+/// The same of one hold of this process.
+Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, const Runtime& runtime);
+/// Records what this process has done to each of `others`, who hold `name` in `store`, or did.
+void record_of_others(Event::Kind kind, const LockName& name, const std::string& store,
+                      const std::vector<Participant>& others, const Options& options, const Runtime& runtime);
 
 /// Records what happens to the locks of one command (--events). It stands between run_locked() and `shown`, which
 /// gets every call that this one gets; without --events there is none.
@@ -44,7 +49,7 @@ class Recorder final : public RunObserver {
 
  private:
   Event event(Event::Kind kind, const LockName& key) const;
-  Event event(Event::Kind kind, const HeldLock& lock) const;
+  Event event(Event::Kind kind, const HeldLock& lock) const { return new_event(kind, lock, options_, runtime_); }
   void finish_asking(const SupervisorState& s);
   void finish_holding(const SupervisorState& s);
   Duration waited_until(TimePoint end) const { return end - started_; }
