@@ -49,7 +49,6 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// What a reader should know of the record itself.
 void tell_flaws(const History& history, const Options& options, const Log& log) {
   if (history.torn() > 0) {
     log.warn(options.events.text() + " has " + count_of(history.torn(), "event", "events") +
@@ -74,15 +73,6 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
     return std::string(all ? "nothing" : "nothing of that") + " is recorded in " + options.events.text() + '\n';
   }
   return history_text(episodes, totals, look);
-}
-
-Result<History> read_history(const Options& options, Pipes pipes, WallTime now) {
-  History history;
-  const auto read = read_events(
-      options.events, [&](std::string_view line) { history.add_line(line); }, pipes);
-  if (!read) return read.error();
-  history.finish(now);
-  return history;
 }
 
 std::vector<Episode> wanted(const History& history, const Options& options, const std::optional<std::string>& store,
@@ -120,7 +110,7 @@ int follow(News told, const Options& options, const std::optional<std::string>& 
   constexpr std::chrono::seconds kInterval{1};
   const auto news = [&]() -> Result<std::string> {
     const WallTime now = runtime.clock.wall();
-    const auto history = read_history(options, Pipes::kRefused, now);
+    const auto history = read_history(options.events, now);
     if (!history) return history.error();
     const auto ended = told.take(wanted(*history, options, store, now));
     if (ended.empty()) return std::string();
@@ -134,7 +124,7 @@ int follow(News told, const Options& options, const std::optional<std::string>& 
 int history_command(const Options& options, const Runtime& runtime, Output& out) {
   heed_children();
   const WallTime now = runtime.clock.wall();
-  const auto history = read_history(options, options.follow ? Pipes::kRefused : Pipes::kRead, now);
+  const auto history = read_history(options.events, now, options.follow ? Pipes::kRefused : Pipes::kRead);
   if (!history) return fail(runtime.log, history.error());
   const auto store = wanted_store(options, runtime);
   if (!store) return fail(runtime.log, store.error());

@@ -22,14 +22,10 @@ std::vector<Episode> read_past(const LiveLocks& live, const Options& options, Wa
   const auto is_free = [](const LockState& state) { return state.holders.empty(); };
   const bool wanted = std::any_of(live.locks.begin(), live.locks.end(), is_free);
   if (!wanted || options.events.kind == EventPlace::Kind::kOff) return {};
-  History history;
-  // Whoever only wants to know who holds it need not be able to read what was.
-  (void)read_events(options.events, [&](std::string_view line) { history.add_line(line); });
-  history.finish(now);
-  return history.episodes();
+  const auto history = read_history(options.events, now);  // whoever asks who holds it may be unable to read what was
+  return history ? history->episodes() : std::vector<Episode>();
 }
 
-/// The last hold of a lock that is free, if it was recorded.
 const Episode* last_hold(const std::vector<Episode>& past, const LockState& state) {
   if (!state.holders.empty()) return nullptr;
   const auto last = std::find_if(past.rbegin(), past.rend(), [&](const Episode& one) {

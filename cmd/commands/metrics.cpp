@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <iterator>
 #include <set>
 
@@ -17,7 +16,6 @@
 namespace dlock {
 namespace {
 
-/// What the metrics are computed from.
 struct Measured {
   std::string store;  ///< redacted URL
   LiveLocks live;
@@ -38,7 +36,6 @@ std::string digits(double value) {
   return text;
 }
 
-/// A value of a label, with its quotes.
 std::string label_value(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -49,7 +46,6 @@ std::string label_value(std::string_view text) {
   return out + '"';
 }
 
-/// One text that grows by families of metrics.
 class Exposition {
  public:
   Exposition(std::string_view store, std::set<std::string> keys)
@@ -161,11 +157,10 @@ std::string metrics_text(const Measured& measured) {
 
 std::vector<Episode> read_past(const Options& options, const Runtime& runtime, WallTime now) {
   if (options.events.kind == EventPlace::Kind::kOff) return {};
-  History history;
-  const auto read = read_events(options.events, [&](std::string_view line) { history.add_line(line); });
-  if (!read) runtime.log.warn(read.error().message + "; only what is held now is told");
-  history.finish(now);
-  return history.episodes();
+  const auto history = read_history(options.events, now);
+  if (history) return history->episodes();
+  runtime.log.warn(history.error().message + "; only what is held now is told");
+  return {};
 }
 
 }  // namespace

@@ -59,7 +59,6 @@ Result<void> check_kind(int fd, const std::string& path, Pipes pipes) {
   return {};
 }
 
-/// A file that has been opened, or why it has not.
 struct Opened {
   explicit Opened(const std::string& its_path)
       : path(its_path),
@@ -140,6 +139,15 @@ Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipe
       return read_files(place.path, use, pipes);
   }
   return {};
+}
+
+Result<History> read_history(const EventPlace& place, WallTime now, Pipes pipes) {
+  History history;
+  const auto read = read_events(
+      place, [&](std::string_view line) { history.add_line(line); }, pipes);
+  if (!read) return read.error();
+  history.finish(now);
+  return history;
 }
 
 }  // namespace dlock

@@ -6,6 +6,7 @@
 
 #include "lib/base/result.h"
 #include "lib/history/event_log.h"
+#include "lib/history/history.h"
 
 namespace dlock {
 
@@ -20,5 +21,8 @@ enum class Pipes {
 /// to read.
 Result<void> read_events(const EventPlace& place, const std::function<void(std::string_view line)>& use,
                          Pipes pipes = Pipes::kRefused);
+
+/// The same as a history that ends `now`.
+Result<History> read_history(const EventPlace& place, WallTime now, Pipes pipes = Pipes::kRefused);
 
 }  // namespace dlock
