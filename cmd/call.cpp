@@ -68,7 +68,6 @@ int outliving_crashes(const Call& call, const std::function<int()>& work) {
   return raise(number);
 }
 
-/// Goes on with what was opened, in this program or in the one that has it.
 template <typename Port, typename Use>
 int use_opened(const Call& call, const Result<std::variant<std::unique_ptr<Port>, OtherProgram>>& opened, Use use) {
   if (!opened) return fail(call.runtime.log, opened.error());
@@ -76,7 +75,6 @@ int use_opened(const Call& call, const Result<std::variant<std::unique_ptr<Port>
   return use(*std::get<std::unique_ptr<Port>>(*opened));
 }
 
-/// Before a store is asked by this process itself.
 void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
@@ -139,8 +137,8 @@ int complete(const Call& call) {
   const Options& options = call.options;
   const Runtime& runtime = call.runtime;
   const Live live = complete_words({options.words.begin(), options.words.end()}).live;
-  if (live == Live::kNone) return complete_line(options, runtime, call.out);
-  if (live == Live::kBackends) return complete_backends(options, runtime, call.out);
+  if (live == Live::kNone) return print_completion(options, {}, runtime, call.out);
+  if (live == Live::kBackends) return print_completion(options, options.config.backend_names(), runtime, call.out);
   set_completion_deadline();
   if (live == Live::kKeys) return ask_store(call, complete_keys);
   const auto stocks = open_stock(options.backends.front(), runtime);

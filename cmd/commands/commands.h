@@ -128,10 +128,9 @@ int config_command(const Options& options, const Runtime& runtime, Output& out);
 
 /// From now on this process, and whatever it becomes, ends within 300 ms: the user waits at the Tab key.
 void set_completion_deadline();
-/// What follows from the line alone.
-int complete_line(const Options& options, const Runtime& runtime, Output& out);
-/// The names of the configured backends.
-int complete_backends(const Options& options, const Runtime& runtime, Output& out);
+/// What follows from the line alone, and of `names` those that fit.
+int print_completion(const Options& options, const std::vector<std::string>& names, const Runtime& runtime,
+                     Output& out);
 /// The locks that are held or waited for. A store that does not answer has none.
 int complete_keys(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 int complete_stocks(const Options& options, Stock& stock, const Runtime& runtime, Output& out);

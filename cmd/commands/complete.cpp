@@ -15,21 +15,17 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds kLimit = 300ms;
 
-Completion completion_of(const Options& options) {
-  return complete_words({options.words.begin(), options.words.end()});
-}
+}  // namespace
 
-/// With `names`, as far as they fit.
-int print_live(const Options& options, const std::vector<std::string>& names, const Runtime& runtime, Output& out) {
-  Completion found = completion_of(options);
+int print_completion(const Options& options, const std::vector<std::string>& names, const Runtime& runtime,
+                     Output& out) {
+  Completion found = complete_words({options.words.begin(), options.words.end()});
   for (const std::string& name : names) {
     const bool plain = shell_word(name) == name && !name.starts_with('-');
     if (plain && name.starts_with(found.typed)) found.lines += found.before + name + '\n';
   }
   return print(out, runtime.log, found.lines);
 }
-
-}  // namespace
 
 /// A timer goes on through execv(2), the handler does not: whatever this process becomes comes by here.
 void set_completion_deadline() {
@@ -43,20 +39,12 @@ void set_completion_deadline() {
   setitimer(ITIMER_REAL, &left, nullptr);
 }
 
-int complete_line(const Options& options, const Runtime& runtime, Output& out) {
-  return print_live(options, {}, runtime, out);
-}
-
-int complete_backends(const Options& options, const Runtime& runtime, Output& out) {
-  return print_live(options, options.config.backend_names(), runtime, out);
-}
-
 int complete_keys(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   std::vector<std::string> names;
   if (const auto live = backend.inspect_all()) {
     for (const LockState& state : live->locks) names.push_back(state.name.text());
   }
-  return print_live(options, names, runtime, out);
+  return print_completion(options, names, runtime, out);
 }
 
 int complete_stocks(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
@@ -64,7 +52,7 @@ int complete_stocks(const Options& options, Stock& stock, const Runtime& runtime
   if (const auto names = stock.names(CallLimit{runtime.clock.now() + kLimit})) {
     for (const LockName& name : *names) texts.push_back(name.text());
   }
-  return print_live(options, texts, runtime, out);
+  return print_completion(options, texts, runtime, out);
 }
 
 }  // namespace dlock
