@@ -16,7 +16,6 @@
 namespace dlock {
 namespace {
 
-/// The program of that family; empty if there is none.
 std::string find_program(const BackendUrl& url) {
   const std::string file = "/dlock-" + std::string(url.family);
   for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
@@ -44,12 +43,17 @@ Result<std::string> need_program(const BackendUrl& url) {
                "install it with: apt install " + package};
 }
 
-Store store_of_keeper(const BackendUrl& url, const std::string& program, const Runtime& runtime) {
-  const auto open = [=](const LockSpec& spec) -> Result<std::unique_ptr<LockSession>> {
-    return std::unique_ptr<LockSession>(
-        std::make_unique<KeeperSession>(program, url, spec, runtime.clock, runtime.log.style()));
-  };
-  return {url, url.redacted(), open, true};
+template <typename Port>
+Result<std::variant<std::unique_ptr<Port>, OtherProgram>> opened_here(Result<std::unique_ptr<Port>> port) {
+  if (!port) return port.error();
+  return std::variant<std::unique_ptr<Port>, OtherProgram>(std::move(*port));
+}
+
+template <typename Port>
+Result<std::variant<std::unique_ptr<Port>, OtherProgram>> opened_elsewhere(const BackendUrl& url) {
+  const auto program = need_program(url);
+  if (!program) return program.error();
+  return std::variant<std::unique_ptr<Port>, OtherProgram>(OtherProgram{*program});
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
@@ -121,40 +125,34 @@ bool may_crash() { return client_may_crash(); }
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
   if (here && here->sessions) return Store{url, url.redacted(), here->sessions(url, runtime), false};
-  const auto program = need_program(url);
-  if (!program) return program.error();
-  return store_of_keeper(url, *program, runtime);
+  return open_stock_keeper(url, runtime);
 }
 
 Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime) {
   const auto program = need_program(url);
   if (!program) return program.error();
-  return store_of_keeper(url, *program, runtime);
+  const auto open = [url, runtime, program = *program](const LockSpec& spec) -> Result<std::unique_ptr<LockSession>> {
+    return std::unique_ptr<LockSession>(
+        std::make_unique<KeeperSession>(program, url, spec, runtime.clock, runtime.log.style()));
+  };
+  return Store{url, url.redacted(), open, true};
 }
 
 Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const BackendUrl& url,
                                                                           const Runtime& runtime) {
   if (const RegisteredBackend* here = find_built_in(url)) {
-    auto admin = here->admin(url, runtime);
-    if (!admin) return admin.error();
-    return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(std::move(*admin));
+    return opened_here(here->admin(url, runtime));
   }
-  const auto program = need_program(url);
-  if (!program) return program.error();
-  return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(OtherProgram{*program});
+  return opened_elsewhere<LockAdmin>(url);
 }
 
 Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
   if (here && here->drive && !here->stock) return no_stock_in(url);
   if (here && here->stock) {
-    auto stock = here->stock(url, runtime);
-    if (!stock) return stock.error();
-    return std::variant<std::unique_ptr<Stock>, OtherProgram>(std::move(*stock));
+    return opened_here(here->stock(url, runtime));
   }
-  const auto program = need_program(url);
-  if (!program) return program.error();
-  return std::variant<std::unique_ptr<Stock>, OtherProgram>(OtherProgram{*program});
+  return opened_elsewhere<Stock>(url);
 }
 
 std::optional<Error> not_installed(const BackendUrl& url) {

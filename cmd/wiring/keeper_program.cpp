@@ -11,7 +11,6 @@
 namespace dlock {
 namespace {
 
-/// Part of a stock, perhaps with the locks of its segments.
 Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
                                               const Runtime& runtime) {
   if (!row.stock) return no_stock_in(request.url);
