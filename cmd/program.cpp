@@ -14,7 +14,6 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/memory_limit.h"
-#include "lib/base/system_error.h"
 
 namespace dlock {
 namespace {

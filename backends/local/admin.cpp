@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "backends/local/files/path_lock.h"
-#include "backends/local/files/process.h"
-#include "backends/local/neighbours.h"
 #include "backends/local/view.h"
 
 namespace dlock::local {

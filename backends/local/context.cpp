@@ -2,7 +2,6 @@
 #include "backends/local/context.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 

@@ -24,7 +24,6 @@ namespace {
 
 constexpr Duration kLookPause = std::chrono::seconds(1);
 
-/// The life of the holder, in its own process.
 class Holder {
  public:
   Holder(QueueEntry& queue_entry, PathLock& path, UniqueFd watched)

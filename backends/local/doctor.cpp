@@ -36,7 +36,6 @@ Finding file_system_finding(const LockDir& dir) {
   return Finding::ok("it lies on a local file system");
 }
 
-/// Opens one file twice: what the first locks, the second must not get.
 Finding byte_lock_finding(const LockDir& dir) {
   const auto one = LockFile::open(dir, kPingFile, kPingKey);
   if (!one) return Finding::fail(one.error());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/fence_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 

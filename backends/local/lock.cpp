@@ -64,7 +64,6 @@ void LocalLock::start(TimePoint now) {
   attempt(now);
 }
 
-/// One line a step, with -v.
 void LocalLock::trace(std::string_view step) const {
   if (traces()) context_.runtime.log.verbose(spec_.name.text() + ": " + std::string(step));
 }

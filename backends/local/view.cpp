@@ -2,7 +2,6 @@
 #include "backends/local/view.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
@@ -16,7 +15,6 @@ namespace {
 
 WallTime wall_time(std::int64_t microseconds) { return WallTime(std::chrono::microseconds(microseconds)); }
 
-/// Description of the process of a record.
 std::string note_about(const Record& record, const LocalContext& context) {
   if (record.pid_namespace == 0) return {};  // it has not said yet
   if (record.pid_namespace != context.own_pid_namespace()) return "in another pid namespace";

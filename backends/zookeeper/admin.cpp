@@ -11,7 +11,6 @@
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
 #include "backends/zookeeper/tree.h"
-#include "lib/base/random.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::zookeeper {
@@ -273,9 +272,7 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   const auto ours = take_in_hand(name, owner, until);
   if (!ours) return ours.error();
   if (ours->lease.timeout != ttl + ours->lease.lock_delay) {
-    const TimePoint settled = std::min(ours->lease.settled, runtime_.clock.now() + kLongestHalfTick);
-    std::vector<pollfd> nothing;
-    while (runtime_.clock.now() < settled) runtime_.clock.wait(nothing, settled);
+    runtime_.clock.sleep_until(std::min(ours->lease.settled, runtime_.clock.now() + kLongestHalfTick));
   }
   const auto renewed = renew_lease(ensemble_, ours->lease, ttl, until);
   if (!renewed && renewed.error().code == ErrorCode::kLost) ours->files.remove(owner);
@@ -327,7 +324,6 @@ Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken to
   return UniqueFd();
 }
 
-/// The files of leases that have ended.
 Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept) {
   const auto files = LeaseFiles::open(false);
   if (!files) return {};

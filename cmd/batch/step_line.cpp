@@ -15,7 +15,6 @@ namespace {
 
 using Kind = StockStep::Kind;
 
-/// By Kind.
 constexpr std::array<std::string_view, 5> kWords{"take", "confirm", "cancel", "refund", "add"};
 
 std::string_view word_of(Kind kind) { return kWords[static_cast<std::size_t>(kind)]; }
@@ -28,7 +27,6 @@ std::string_view next_word(std::string_view& rest) {
   return cut(rest, ' ');
 }
 
-/// What an answer says, with its parts if it has any.
 struct Said {
   std::string_view word;
   const StockParts* parts;

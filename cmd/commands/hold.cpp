@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/commands.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>

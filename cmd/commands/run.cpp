@@ -93,7 +93,6 @@ std::vector<std::string> stock_variables(const Options& options) {
   return {"DLOCK_STOCK_QTY=" + std::to_string(options.stock->qty), "DLOCK_STOCK_ID=" + options.stock->claim->id.text()};
 }
 
-/// How this process is going to end.
 struct Ending {
   int status = 0;
   int signal = 0;  ///< dies of it instead
@@ -121,7 +120,6 @@ Ending ending_of(const Options& options, const Runtime& runtime, const Taken& ta
   return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
 }
 
-/// What is known before the lock is asked for. `arguments` ends in a nullptr.
 RunReport begin_report(const Options& options, const Runtime& runtime, const std::vector<char*>& arguments) {
   RunReport report;
   report.started = runtime.clock.wall();

@@ -9,7 +9,6 @@
 #include "cmd/options/stock_actions.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/compose.h"
-#include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/stock/taking.h"
 
@@ -21,7 +20,6 @@ using namespace std::chrono_literals;
 /// Of a call that waits for nobody but the server.
 constexpr Duration kAskBudget = 10s;
 
-/// One call of `dlock stock`.
 class Calling {
  public:
   Calling(const Options& options, Stock& stock, const Runtime& runtime, Output& out)
@@ -89,7 +87,6 @@ class Calling {
     return print(out_, runtime_.log, json.end_object().line());
   }
 
-  /// A call that answers with parts.
   template <typename Call>
   Result<StockParts> parts_of(Call call) {
     StockParts parts;

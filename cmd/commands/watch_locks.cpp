@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,7 +56,6 @@ std::vector<std::string> recent_events(const LockState& lock, const EventPlace& 
   return {events.begin(), events.end()};
 }
 
-/// The loop between a screen, a store and the events.
 class Watch {
  public:
   Watch(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input)
@@ -110,7 +108,6 @@ class Watch {
     return screen.draw(out_.look().unicode ? text : in_ascii(text));
   }
 
-  /// Until something has happened, or it is time to look again.
   void wait(Screen& screen, TimePoint again) {
     std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input_, POLLIN, 0}};
     const TimePoint until = keys_.is_open() ? std::min(again, runtime_.clock.now() + kRestOfKey) : again;

@@ -38,7 +38,6 @@ class Splitter {
  private:
   std::string_view front() const { return *at_; }
 
-  /// The options before the command, and the command.
   Result<void> read_command() {
     if (auto read = read_options(end_); !read || done_) {
       if (done_ && out_.command == Command::kHelp) explain_named();

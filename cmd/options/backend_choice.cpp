@@ -23,7 +23,6 @@ Error at(const Setting& setting, Error error) {
   return error;
 }
 
-/// What was read, for people.
 std::string files_read(const Config& config) {
   std::string text;
   for (const std::string& file : config.files()) text += (text.empty() ? "read: " : ", ") + file;

@@ -2,7 +2,6 @@
 #include "cmd/options/completion.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kKeySection = "key.";
 
-/// One line of `config show`.
 struct Shown {
   std::string name;
   std::string value;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/foreign_words.h"
 
-#include <algorithm>
-
 #include "cmd/options/command_table.h"
 #include "cmd/options/usage_error.h"
 

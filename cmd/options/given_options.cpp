@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 // <iostream> has a global constructor. All that CLI11 wants of it are two names, for functions that nobody calls here.
 #define _GLIBCXX_IOSTREAM 1

@@ -13,7 +13,6 @@
 namespace dlock {
 namespace {
 
-/// The operands of one command line.
 class Placer {
  public:
   Placer(const Arguments& arguments, Options& options)

@@ -18,7 +18,6 @@
 #include "cmd/options/usage_error.h"
 #include "lib/base/clock.h"
 #include "lib/base/human_text.h"
-#include "lib/config/duration_text.h"
 #include "lib/history/moment.h"
 #include "lib/lock/held_claims.h"
 
@@ -29,7 +28,6 @@ using namespace std::chrono_literals;
 
 constexpr int kMostProcesses = 1000;
 
-/// Does the command talk to a backend at all?
 bool needs_no_backend(const Arguments& arguments) {
   if (arguments.command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
   return (command_row(arguments.command).traits & kNeedsNoSettings) != 0;

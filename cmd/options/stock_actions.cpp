@@ -82,7 +82,6 @@ std::string all_actions() {
   return names;
 }
 
-/// The words and options of one command line.
 class Reader {
  public:
   Reader(const Arguments& arguments, const OptionReader& from, Options& options)

@@ -80,7 +80,6 @@ void draw_signals(Lane& lane, const Episode& episode) {
   }
 }
 
-/// The lanes of one key, while they are filled.
 struct Filling {
   LaneGroup group;
   std::vector<WallTime> ends;  ///< of what is in each lane

@@ -8,7 +8,6 @@
 
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
-#include "lib/base/json_writer.h"
 #include "lib/base/text.h"
 #include "lib/history/moment.h"
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <utility>
 
 #include "cmd/show/output.h"
 #include "cmd/show/render.h"

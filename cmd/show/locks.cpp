@@ -9,7 +9,6 @@
 #include "cmd/options/operands.h"
 #include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
-#include "lib/base/process.h"
 #include "lib/config/suggest.h"
 #include "lib/keeper/hold_socket.h"
 #include "lib/lock/once_session.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cmd/show/holder_process.h"
+#include "lib/base/process.h"
 #include "lib/base/human_text.h"
 
 namespace dlock {
@@ -22,7 +23,6 @@ std::string place_text(const Participant& participant) {
   return text;
 }
 
-/// Those of whom the same is to be said.
 class Fate {
  public:
   Fate(const char* of_one, const char* of_several) : of_one_(of_one), of_several_(of_several) {}

@@ -2,7 +2,6 @@
 #include "cmd/show/progress.h"
 
 #include "cmd/options/stock_actions.h"
-#include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 

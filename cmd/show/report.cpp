@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/run/child_process.h"

@@ -72,7 +72,6 @@ Next obey_signal(int signal, Output& out) {
   return {Turn::kLeave, signal == SIGINT ? 0 : signal};  // ^C is the usual way out, not an accident
 }
 
-/// Until it is time to look again, or to leave.
 Next wait_for_turn(Screen& screen, int& input, Output& out, Clock& clock, TimePoint again) {
   while (clock.now() < again) {
     std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input, POLLIN, 0}};

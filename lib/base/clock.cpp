@@ -4,8 +4,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-#include <cstdint>
-
 namespace dlock {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <new>
-#include <optional>
 
 namespace dlock {
 namespace {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
 
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"

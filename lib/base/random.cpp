@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <string>
 
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"

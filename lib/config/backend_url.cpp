@@ -57,7 +57,6 @@ void percent_encode(std::string& out, std::string_view text, std::string_view pl
   });
 }
 
-/// Reads one URL into a BackendUrl, part by part.
 class UrlReader {
  public:
   UrlReader(const UrlScheme& scheme, BackendUrl& url) : scheme_(scheme), url_(url) {}

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
@@ -182,7 +181,6 @@ const Setting* Config::find(std::string_view section, std::string_view key) cons
   return found == settings_.end() ? nullptr : &*found;
 }
 
-/// The part after `kind` in the names of its sections.
 std::vector<std::string> Config::sections_of(std::string_view kind) const {
   std::vector<std::string> names;
   for (const Setting& setting : settings_) {

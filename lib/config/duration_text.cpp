@@ -24,7 +24,6 @@ constexpr Unit kUnits[] = {
 constexpr std::size_t kLongestGuess = 40;  ///< characters of a suggestion
 constexpr std::int64_t kLongestNs = kLongestDuration.count();
 
-/// Units as people write them, in lower case.
 struct Spelling {
   std::string_view word, unit;
 };

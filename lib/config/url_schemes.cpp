@@ -10,7 +10,6 @@
 namespace dlock {
 namespace {
 
-/// Parameters of every server's URL.
 constexpr UrlParam kServerParams[] = {
     {"password-file", "<file>", kServerUrl, ""}, {"ca-file", "<file>", kTlsUrl, ""},
     {"cert-file", "<file>", kTlsUrl, ""},        {"key-file", "<file>", kTlsUrl, ""},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that knows the JSON library.
-#include <array>
 #include <chrono>
 #include <utility>
 

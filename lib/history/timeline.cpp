@@ -259,7 +259,6 @@ class Drawing {
            "<g font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"11\">\n";
   }
 
-  /// The background of the lanes: highlights, the lines of the axis and its words.
   std::string backdrop() const {
     std::string out;
     for (const Highlight& one : timeline_.highlights) {

@@ -159,7 +159,6 @@ Refused Acquisition::refused(Error error) {
   return {std::move(error), std::nullopt};
 }
 
-/// Why it is not waited for.
 std::optional<Error> Acquisition::no_lock(Control& control) {
   const auto state = acquirer_.describe(control);
   const std::string what = state ? foreign_data(*state) : std::string();

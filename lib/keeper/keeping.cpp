@@ -51,7 +51,6 @@ void Keeping::refuse_short_lease() {
                      std::nullopt});
 }
 
-/// One line a step, with -v.
 void Keeping::trace(const std::string& step) const { log_.verbose(spec_.name.text() + ": " + step); }
 
 void Keeping::trace_grant(const Granted& granted) const {

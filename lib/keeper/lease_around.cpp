@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr Duration kPause = 250ms;     ///< between two questions to a store that does not answer
 constexpr Duration kClocksApart = 2s;  ///< by which the end of a lease that another clock tells may be wrong
 
-/// What the store says of the hold that is claimed.
 struct Claimed {
   LockState state;
   std::optional<Participant> holder;  ///< nullopt: the owner does not hold it

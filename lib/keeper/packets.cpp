@@ -9,7 +9,6 @@
 namespace dlock {
 namespace {
 
-/// A packet with room for one descriptor beside it.
 struct Envelope {
   Envelope(char* bytes, std::size_t size) : text{bytes, size} {
     header.msg_iov = &text;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/finding.h"
 
-#include <cstdlib>
 #include <utility>
 
 namespace dlock {

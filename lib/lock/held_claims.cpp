@@ -2,7 +2,6 @@
 #include "lib/lock/held_claims.h"
 
 #include <algorithm>
-#include <array>
 
 #include "lib/base/text.h"
 

@@ -110,7 +110,6 @@ std::optional<SessionEvent> MultiLock::on_asked(const Part& part, const Lost& as
   return std::nullopt;
 }
 
-/// Text on the last event of one part.
 std::optional<SessionEvent> MultiLock::end_of_part(const Part& part, SessionEvent event, TimePoint now) {
   auto* lost = std::get_if<Lost>(&event);
   auto* gone = std::get_if<SessionGone>(&event);

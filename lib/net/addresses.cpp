@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <optional>
-#include <string_view>
 
 #include "lib/base/text.h"
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
@@ -26,7 +25,6 @@ void close_all_but(int kept) {
   close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
 }
 
-/// The guard's own life.
 class Watch {
  public:
   Watch(int supervisor, const std::vector<pid_t>& keepers, pid_t command) : supervisor_(supervisor), command_(command) {

@@ -18,7 +18,6 @@ constexpr Duration kWithdrawBudget = 1s;
 constexpr Duration kReleaseBudget = 5s;
 constexpr Duration kKillAgain = 50ms;  // descendants may fork between the walk and the signal
 
-/// When --max-hold is over.
 std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const SupervisorState& s) {
   return policy.max_hold ? std::optional(s.granted_at + *policy.max_hold) : std::nullopt;
 }

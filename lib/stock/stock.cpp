@@ -18,7 +18,6 @@ Quantity StockState::reserved() const {
 
 namespace {
 
-/// Answer of a step without parts of its own.
 Result<StepAnswer> done(const Result<void>& call) { return call ? Result<StepAnswer>(StockParts()) : call.error(); }
 
 Result<StepAnswer> parts(Result<StockParts> call) {

@@ -2,7 +2,6 @@
 #include "lib/stock/taking.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
@@ -43,7 +42,6 @@ Error in_progress(const StockRequest& request) {
           "wait longer with --wait 5m"};
 }
 
-/// One request, until it is answered.
 class Taking {
  public:
   Taking(const StockRequest& request, const WaitPolicy& wait, Clock& clock, Control* control)

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <limits>
-#include <optional>
 
 #include "lib/base/system_error.h"
 

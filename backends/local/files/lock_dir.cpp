@@ -9,10 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "backends/local/files/directory.h"
 #include "lib/base/human_text.h"

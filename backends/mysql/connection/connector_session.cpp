@@ -94,7 +94,6 @@ Failure failure_of(const sql::SQLException& error) {
   return {code, error.what(), is_cut_off(code), false};
 }
 
-/// The server has answered with more than is taken.
 class TooMuch : public std::exception {};
 
 /// Takes as many fields as `left` says, and counts it down.

@@ -67,7 +67,6 @@ Finding connections(const std::string& server, const std::string& most) {
   return leading_number<int>(most) < kFewConnections ? Finding::warn(what, "raise max_connections") : Finding::ok(what);
 }
 
-/// One server, from hello to goodbye.
 class Examination {
  public:
   Examination(const DatabaseSettings& server, const Settings& settings, const Dial& dial, const Runtime& runtime)

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
-#include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/admin.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/stock/stock_draft.h"
 
-#include <chrono>
 #include <span>
 
 #include "backends/mysql/connection/schema.h"

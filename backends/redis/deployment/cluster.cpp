@@ -20,7 +20,6 @@ constexpr Duration kFirstPatience = 300ms;  ///< with a node that is asked for t
 constexpr Duration kMostPatience = 2400ms;
 constexpr int kHops = 5;  ///< redirections that are followed at once
 
-/// One call, from try to try.
 struct Attempt {
   TimePoint until;
   Control* control = nullptr;

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/scripts.h"
-#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {

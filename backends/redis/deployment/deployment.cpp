@@ -16,7 +16,6 @@ namespace {
 constexpr Duration kFirstRetryPause = std::chrono::milliseconds(10);
 constexpr Duration kLongestRetryPause = std::chrono::milliseconds(500);
 
-/// Waits that grow from one to the next.
 class Pause {
  public:
   /// False: `until` is here, nothing is waited for. Cancelled if `control` wants it.

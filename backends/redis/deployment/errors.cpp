@@ -3,7 +3,6 @@
 
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/wire/server_info.h"
-#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {

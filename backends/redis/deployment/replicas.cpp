@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/deployment/replicas.h"
 
-#include <algorithm>
-
 namespace dlock::redis {
 
 std::vector<Command> ReplicaCheck::commands(Duration patience) const {

@@ -29,7 +29,6 @@ struct SentinelLogin {
   std::string password_file;
 };
 
-/// One look at all sentinels at once.
 class SentinelPoll {
  public:
   /// `counts`: they are asked for the master's replicas, too.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/deployment/settings.h"
 
-#include <cstdlib>
-
 #include "lib/base/text.h"
 
 namespace dlock {

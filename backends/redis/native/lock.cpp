@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 
-#include "backends/redis/wire/record.h"
-#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/who_text.h"
 

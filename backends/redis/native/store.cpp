@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native/store.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "backends/redis/deployment/errors.h"

@@ -134,7 +134,6 @@ void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owne
   ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
 }
 
-/// Whether any server had it.
 Result<bool> QuorumAdmin::take_from(const LockName& name, const Participant& holder) {
   if (holder.owner.empty()) {
     return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/quorum/questions.h"

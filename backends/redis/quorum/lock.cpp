@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backends/redis/wire/record.h"
 #include "lib/keeper/exclusive_only.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/patience.h"
@@ -54,7 +53,6 @@ QuorumQuestion QuorumLock::question_to(std::size_t server) const {
 
 TimePoint QuorumLock::round_end() const { return runtime_.clock.now() + round_limit(spec_.ttl, group_.size()); }
 
-/// Remembers the result of the last round for each server.
 void QuorumLock::note_servers() {
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     const ServerGroup::Answer& answer = round_.answers()[i];

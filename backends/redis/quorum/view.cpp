@@ -2,7 +2,6 @@
 #include "backends/redis/quorum/view.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "backends/redis/deployment/families.h"
@@ -11,7 +10,6 @@
 namespace dlock::redis {
 namespace {
 
-/// Knowledge of each of its servers about one holder.
 struct Hold {
   std::vector<std::size_t> servers;
   std::vector<Participant> records;

@@ -5,7 +5,6 @@
 
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/redisson/rules.h"
-#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
@@ -55,7 +54,6 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
   return Busy{true};  // most who hold it are not dlock's
 }
 
-/// For a wait until it is free.
 Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
   auto state = store_.read_state(until, &control);
   if (!state) return Failed{state.error(), store_.was_answered()};

@@ -53,7 +53,6 @@ class RedissonView {
   }
 
  private:
-  /// A holder or waiter whom Redisson knows as `field`.
   Participant participant_of(const std::string& field, bool holds) const {
     Participant participant;
     const auto owner = owner_of_field(kind_, field);

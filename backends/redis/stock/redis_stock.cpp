@@ -5,7 +5,6 @@
 #include <chrono>
 #include <set>
 
-#include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/stock/scripts.h"

@@ -2,7 +2,6 @@
 #include "backends/redis/stock/stock_batch.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
 #include "backends/redis/stock/scripts.h"

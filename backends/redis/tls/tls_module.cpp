@@ -29,7 +29,6 @@ int fail(DlockTlsFailure* failure, DlockTlsProblem problem, const char* reason, 
   return -1;
 }
 
-/// OpenSSL's last error.
 const char* openssl_reason() {
   const unsigned long code = ERR_peek_last_error();
   const char* text = code == 0 ? nullptr : ERR_reason_error_string(code);

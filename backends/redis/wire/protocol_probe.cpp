@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/wire/protocol_probe.h"
 
-#include <algorithm>
 #include <array>
 
 namespace dlock::redis {

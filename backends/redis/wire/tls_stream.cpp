@@ -29,7 +29,6 @@ Error bad_file(const char* what, const std::string& path, const char* reason) {
               " cannot be used: " + (errnum == 0 ? std::string(reason) : errno_text(errnum))};
 }
 
-/// Of open().
 Error not_opened(const DlockTlsFailure& failure, const TlsSettings& settings, const std::string& name) {
   switch (failure.problem) {
     case kDlockTlsCaFile:
@@ -65,7 +64,6 @@ Error refused_by_server(const std::string& why, bool has_certificate) {
           "cert-file and key-file must name one that it trusts"};
 }
 
-/// Of an open session.
 Error broken(const DlockTlsFailure& failure, const std::string& name, const TlsSettings& settings) {
   const std::string why = failure.reason;
   switch (failure.problem) {

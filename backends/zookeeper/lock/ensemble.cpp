@@ -32,7 +32,6 @@ Result<Lookup> begin(const BackendUrl::Host& host, TimePoint until, Clock& clock
   }
 }
 
-/// Waits for a lookup.
 Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& clock, Control* control) {
   while (true) {
     if (auto found = lookup.take()) return std::move(*found);

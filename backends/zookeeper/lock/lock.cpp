@@ -164,7 +164,6 @@ Error ZookeeperLock::disagreement() const {
           "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.typed()};
 }
 
-/// kHolds or kWaits.
 Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control) {
   for (int gone = 0; gone <= kGoneTries; ++gone) {
     auto verdict = contender.enter(asked_by(), &control);

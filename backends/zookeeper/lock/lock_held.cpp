@@ -167,7 +167,6 @@ RenewalLost ZookeeperLock::lost_by_deletion() {
   return {freed_by_.empty() ? "it was deleted on " + ensemble_.store() : forced_by(freed_by_)};
 }
 
-/// The answers to these reads so far; never waits.
 Renewal ZookeeperLock::judge_watched() {
   while (!watching_.empty() && calls_->has_answer(watching_.back())) {
     const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);

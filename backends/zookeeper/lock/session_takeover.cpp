@@ -11,7 +11,6 @@ namespace {
 
 constexpr Duration kRemoveAgain = std::chrono::milliseconds(40);
 
-/// Waits until it is connected.
 Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, TimePoint until) {
   if (!calls) return calls;
   while ((*calls)->timeout() == Duration(0)) {

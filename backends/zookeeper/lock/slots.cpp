@@ -2,7 +2,6 @@
 #include "backends/zookeeper/lock/slots.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/lock/record.h"

@@ -151,7 +151,6 @@ Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
   return stage_.families.empty() ? enter_when_free(until, control) : enter_numbered(until, control);
 }
 
-/// They are ours.
 Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control) {
   for (const Answer::Changed& node : creation.changed) own_.push_back(node.path);
   czxid_ = creation.changed.front().stat.czxid;

@@ -3,9 +3,7 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"

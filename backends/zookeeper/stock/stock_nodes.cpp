@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "backends/zookeeper/lock/names.h"
 #include "lib/base/text.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/zookeeper/lock/names.h"
-#include "backends/zookeeper/session/errors.h"
 #include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 
