@@ -27,7 +27,8 @@ struct Baton {
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
 
-void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Baton& baton, Lane& lane) {
+void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Baton& baton,
+              BenchLane& lane) {
   SystemClock clock;  // the parent's may own a timer, which fork would make us share
   const Runtime runtime{clock, log};
   LockSpec spec = bench_spec(plan.key, {.until = until});
@@ -98,7 +99,7 @@ Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, co
 }
 
 Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan) {
-  const Shared<Lane> lanes(plan.processes);
+  const Shared<BenchLane> lanes(plan.processes);
   const Shared<Baton> baton(1);
   if (!lanes.valid() || !baton.valid())
     return system_error("cannot share memory with the processes of the benchmark", errno);

@@ -41,7 +41,7 @@ class Taker {
       : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, most_(most) {}
 
   /// `gate`: its end is the beginning.
-  void run(Lane& lane, int gate) {
+  void run(BenchLane& lane, int gate) {
     auto stock = clients_.connect(runtime_);
     if (!stock) return lane.fail(stock.error());
     const std::shared_ptr<Stock> shared = std::move(*stock);
@@ -152,7 +152,7 @@ int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep
 Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
                      std::size_t most, EndingSignals& signals) {
   const int takers = takers_of(row);
-  const Shared<Lane> lanes(takers);
+  const Shared<BenchLane> lanes(takers);
   if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark", errno);

@@ -38,7 +38,7 @@ class Shared {
 };
 
 /// What one process leaves for its parent.
-struct Lane {
+struct BenchLane {
   std::atomic<bool> ready;  ///< it is connected, or will never be
   std::size_t rounds;
   std::size_t samples;
@@ -56,10 +56,10 @@ struct Lane {
 };
 
 /// The samples of the first `count`, or the failure of one of them.
-inline Result<Latencies> gathered(const Shared<Lane>& lanes, std::size_t count) {
+inline Result<Latencies> gathered(const Shared<BenchLane>& lanes, std::size_t count) {
   std::vector<Duration> samples;
   for (std::size_t i = 0; i < count; ++i) {
-    const Lane& lane = lanes[i];
+    const BenchLane& lane = lanes[i];
     if (lane.failed) return Error{lane.failure, lane.message};
     for (std::size_t n = 0; n < lane.samples; ++n) samples.emplace_back(lane.sample_ns[n]);
   }

@@ -2,9 +2,12 @@
 #include "cmd/commands/commands.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "cmd/show/exit_status.h"
+#include "cmd/show/holder_process.h"
 #include "cmd/show/old_holders.h"
 #include "cmd/wiring/compose.h"
 #include "cmd/wiring/recorder.h"
@@ -33,6 +36,7 @@ class Revocation {
       return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
     });
     if (asked_.holders.empty()) return {};
+    for (const Participant& one : asked_.holders) who_[one.owner] = holder_text(one, runtime_.clock.wall());
     outcome_ = "released";
     record_of_others(Event::Kind::kRevoked, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
     const auto asked = backend_.ask_to_end(asked_, who_asks(options_.reason));
@@ -59,7 +63,8 @@ class Revocation {
 
  private:
   std::string fate(const Participant& holder) const {
-    const std::string who = participant_text(holder);
+    const auto shown = who_.find(holder.owner);
+    const std::string who = shown == who_.end() ? participant_text(holder) : shown->second;
     if (runs_nothing(holder)) return "the lease of " + who + " is released: no command of dlock's runs under it";
     if (forced_) return who + " had not ended after " + human_duration(waited()) + ", and has lost the lock by force";
     return who + " has ended and released it after " + human_duration(waited());
@@ -122,7 +127,7 @@ class Revocation {
   Error still_held(const Participant& holder) const {
     const std::string key = asked_.name.typed();
     return {ErrorCode::kBusy,
-            asked_.name.text() + " is still held by " + participant_text(holder) + ", who was asked " +
+            asked_.name.text() + " is still held by " + holder_text(holder, runtime_.clock.wall()) + ", who was asked " +
                 human_duration(waited()) + " ago to end",
             "wait longer with --wait, or take the lock from it: dlock force-release " + key};
   }
@@ -133,6 +138,7 @@ class Revocation {
   const TimePoint began_;
   TimePoint ended_ = began_;
   LockState asked_{.name = options_.keys.front(), .store = {}, .holders = {}, .waiters = {}};
+  std::map<std::string, std::string> who_;  ///< owner -> the holder in words, of when its process was there
   const char* outcome_ = "free";
   std::optional<OldHolders> forced_;
 };
