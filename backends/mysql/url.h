@@ -15,12 +15,12 @@ inline constexpr UrlScheme kUrlSchemes[] = {
 inline constexpr UrlParam kUrlParams[] = {
     {"strategy", "lease|session|row|unique|occupy", kMysqlUrl, ""},
     {"row", "<text>", kMysqlUrl, "strategy=row"},
-    {"table", "<text>", kMysqlUrl, "strategy=unique|occupy"},
-    {"column", "<text>", kMysqlUrl, "table"},
-    {"state", "<text>", kMysqlUrl, "strategy=occupy"},
-    {"version", "<text>", kMysqlUrl, "strategy=occupy"},
-    {"free", "<number>", kMysqlUrl, "strategy=occupy"},
-    {"taken", "<number>", kMysqlUrl, "strategy=occupy"},
+    {"table", "<name>", kMysqlUrl, "strategy=unique|occupy"},
+    {"column", "<name>", kMysqlUrl, "table"},
+    {"state", "<name>", kMysqlUrl, "strategy=occupy&table"},
+    {"version", "<name>", kMysqlUrl, "strategy=occupy&table"},
+    {"free", "<number>", kMysqlUrl, "strategy=occupy&table"},
+    {"taken", "<number>", kMysqlUrl, "strategy=occupy&table"},
     {"stock", "guarded|pessimistic|optimistic", kMysqlUrl, ""},
     {"socket", "<file>", kMysqlUrl, ""},
 };

@@ -41,8 +41,17 @@ bool is_number(std::string_view text) {
   return digits && !text.empty() && text.size() <= 9;
 }
 
+/// Of a table or a column, without quotes.
+bool is_table_name(std::string_view text) {
+  return text.size() <= 64 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+                  c >= 0x80;
+         });
+}
+
 bool value_fits(std::string_view alternative, std::string_view value) {
   if (alternative == "<text>") return !value.empty();
+  if (alternative == "<name>") return !value.empty() && is_table_name(value);
   if (alternative == "<file>") return value.starts_with('/');
   if (alternative == "<number>") return is_number(value);
   if (alternative == "<bool>") return value == "0" || value == "1";
@@ -172,14 +181,15 @@ Result<std::string_view> check_url_param(const UrlScheme& scheme, std::string_vi
 Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<std::string, std::string>& params) {
   for (const auto& [name, value] : params) {
     const UrlParam* param = find_url_param(scheme, name);
-    if (param == nullptr || param->needs.empty()) continue;
-    std::string_view values = param->needs;
-    const auto other = params.find(std::string(cut(values, '=')));
-    const auto fits = [&](std::string_view one) { return other->second == one; };
-    if (other != params.end() && (values.empty() || any_alternative(values, fits))) continue;
-    const std::string needs(param->needs);
-    return Error{ErrorCode::kMisconfigured, "the URL parameter " + name + " means nothing without " + needs,
-                 "add " + needs + ", or leave " + name + " out"};
+    for (std::string_view rest = param == nullptr ? "" : param->needs; !rest.empty();) {
+      std::string_view values = cut(rest, '&');
+      const std::string needs(values);
+      const auto other = params.find(std::string(cut(values, '=')));
+      const auto fits = [&](std::string_view one) { return other->second == one; };
+      if (other != params.end() && (values.empty() || any_alternative(values, fits))) continue;
+      return Error{ErrorCode::kMisconfigured, "the URL parameter " + name + " means nothing without " + needs,
+                   "add " + needs + ", or leave " + name + " out"};
+    }
   }
   return {};
 }

@@ -42,12 +42,12 @@ struct UrlScheme {
   std::uint8_t least_hosts = 1;  ///< of kHosts
 };
 
-/// One query parameter. `values` are alternatives between bars: literals, or <text>, <file>, <number>, <bool>.
+/// One query parameter. `values` are alternatives between bars: literals, or <text>, <name>, <file>, <number>, <bool>.
 struct UrlParam {
   std::string_view name;
   std::string_view values;
   std::uint32_t topic;     ///< schemes with this bit have it
-  std::string_view needs;  ///< "layout=redisson", "strategy=unique|occupy", "table": means nothing without; or empty
+  std::string_view needs;  ///< "a=x|y&b": means nothing without one of these values of a, and any of b
 };
 
 /// A backend whose URLs are directories (UrlShape::kDirectory).

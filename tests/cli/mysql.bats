@@ -231,6 +231,7 @@ article() { # take|free KEY
     'strategy=unique&column=c' 'strategy=unique&table=t&state=s' 'strategy=occupy&state=s' 'strategy=occupy&table=t&free=x' \
     'strategy=occupy&table=t&free=2'; do
     run -78 dlock run -n -b "$DLOCK_TEST_MYSQL?$query" k -- touch ran
+    [[ $query == *free=2 ]] || run -78 dlock config check -b "$DLOCK_TEST_MYSQL?$query"
   done
   run -0 dlock config check -b "$DLOCK_TEST_MYSQL?strategy=occupy&table=t&column=c&state=s&version=v&free=0&taken=1"
   [ ! -e ran ]

@@ -47,8 +47,8 @@ struct Settings {
   RowTable rows{};
 };
 
-/// Misconfigured for a URL that cannot be served: incomplete TLS parameters, a ?row= of another form, a
-/// name of a table or column that is none.
+/// Misconfigured for a URL that cannot be served: incomplete TLS parameters, a ?row= of another form, one
+/// state for free and taken.
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout);
 
 }  // namespace dlock::mysql

@@ -82,7 +82,8 @@ TEST_CASE("a table of the user's has the names of the URL, and the articles' sta
        {"strategy=unique&table=a`b", "strategy=unique&table=db.t", "strategy=unique&table=t&column=c%20d",
         "strategy=occupy&state=s", "strategy=occupy&free=1", "strategy=occupy&table=t&taken=1"}) {
     CAPTURE(text);
-    CHECK_FALSE(settings(std::string("mysql://h/db?") + text));
+    const auto url = BackendUrl::parse(std::string("mysql://h/db?") + text);
+    CHECK_FALSE((url && settings_of(*url, 5s)));
   }
 }
 
