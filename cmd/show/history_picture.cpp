@@ -25,6 +25,11 @@ std::string lane_label(const Episode& episode) {
 
 WallTime end_of(const Episode& episode, WallTime now) { return std::max(episode.ended.value_or(now), episode.begin()); }
 
+/// With the time for which --at-least keeps the lock, as far as that has come.
+WallTime end_of_lease(const Episode& episode, WallTime now) {
+  return std::max(end_of(episode, now), std::min(episode.kept.value_or(WallTime()), now));
+}
+
 std::string detail_of(const Episode& episode) {
   std::string text =
       participant_text(episode.who) + ", token " + episode.who.token.text() + ": " + outcome_text(episode);
@@ -62,6 +67,14 @@ void draw_hold(Lane& lane, const Episode& episode, WallTime now) {
                         .open = open,
                         .label = "holds " + human_duration(until - *episode.granted) + failed,
                         .detail = detail_of(episode)});
+  if (const WallTime kept = end_of_lease(episode, now); episode.kept && kept > end) {
+    lane.spans.push_back({.kind = Span::Kind::kKept,
+                          .from = end,
+                          .to = kept,
+                          .open = kept < *episode.kept,
+                          .label = "kept " + human_duration(*episode.kept - end),
+                          .detail = detail_of(episode)});
+  }
   if (!episode.lost_at) return;
   lane.spans.push_back({.kind = Span::Kind::kLost,
                         .from = until,
@@ -102,7 +115,7 @@ void place(Filling& filling, const Episode& episode, WallTime now) {
   draw_wait(lanes[at], episode, now);
   draw_hold(lanes[at], episode, now);
   draw_signals(lanes[at], episode);
-  filling.ends[at] = std::max(filling.ends[at], end_of(episode, now));
+  filling.ends[at] = std::max(filling.ends[at], end_of_lease(episode, now));
 }
 
 /// Room for the words behind the last bar.
@@ -122,7 +135,7 @@ Timeline history_picture(const std::vector<Episode>& episodes, WallTime now, std
     filling.group.heading = episode.key;
     place(filling, episode, now);
     first = first ? std::min(*first, episode.asked) : episode.asked;
-    last = last ? std::max(*last, end_of(episode, now)) : end_of(episode, now);
+    last = std::max(last.value_or(episode.asked), end_of_lease(episode, now));
   }
   if (from && first) first = std::max(*first, *from);
   if (to && last) last = std::min(*last, *to);

@@ -78,8 +78,10 @@ struct Style {
 };
 
 Style style_of(Span::Kind kind) {
-  constexpr Style kStyles[] = {
-      {"#dbe7f3", "#9bb8d3", "#2b4a66"}, {"#1f4e79", "#1f4e79", "#ffffff"}, {kRed, kRed, "#ffffff"}};
+  constexpr Style kStyles[] = {{"#dbe7f3", "#9bb8d3", "#2b4a66"},
+                               {"#1f4e79", "#1f4e79", "#ffffff"},
+                               {kRed, kRed, "#ffffff"},
+                               {"#9db9d4", "#1f4e79", "#1b3a57"}};
   return kStyles[static_cast<std::size_t>(kind)];
 }
 

@@ -16,6 +16,7 @@ struct Span {
     kWait,  ///< light: asks for the lock
     kHold,  ///< dark: has it
     kLost,  ///< red: goes on without it
+    kKept,  ///< between light and dark: has it, and nothing runs under it any more
   };
   Kind kind = Kind::kHold;
   WallTime from{};

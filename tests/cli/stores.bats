@@ -92,6 +92,7 @@ kept() {
   jq -se 'any(.event == "released" and .until != null)' events
   run -0 dlock history --events "$PWD/events"
   [[ "$output" == *"exit 4, kept until"* ]]
+  dlock history --events "$PWD/events" --svg | grep -q '>kept '
   run -0 dlock inspect "$key"
   [[ "$output" == *"ran on "*"$(hostname) (sh, status 4)"*"kept until"* ]]
   run -0 dlock release --owner "$owner" "$key"

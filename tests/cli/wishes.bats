@@ -255,7 +255,7 @@ kept_without_both() {
   can detaches || return 0
   local both
   rm -f next next_ran
-  start_watched waiter dlock run -q --at-least 100s -t 2s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
+  start_watched waiter dlock run -q --at-least 70s -t 2s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
   wait_until filled pid
   mapfile -t both < <(pid_of waiter; keeper_of waiter)
   kill -KILL "${both[@]}"
