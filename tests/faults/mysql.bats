@@ -50,6 +50,8 @@ teardown() { end_world; }
   history check --sections 3
 }
 
+@test "server SIGKILLed and restarted: --at-least keeps, --once remembers" { kept_over_restart one restart_mysql --once s; }
+
 @test "server gone for good: the command is ended before its lease is, 79, with the reason; a new one gets 69" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   wait_until begun 1

@@ -124,6 +124,12 @@ teardown() { end_world; }
   history check --sections 2
 }
 
+@test "server SIGKILLed and restarted with its data: --at-least keeps, --once remembers" {
+  start_redis durable --appendonly yes --appendfsync always
+  use "$(redis_url durable)"
+  kept_over_restart durable restart_redis --once s
+}
+
 @test "server restarted empty: the next renewal says lost, 79, and tokens go on upwards" {
   hold_section a
   kill_redis one

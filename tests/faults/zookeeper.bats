@@ -90,6 +90,11 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   history check --sections 2
 }
 
+@test "server SIGKILLed and restarted: --at-least keeps" {
+  own_server
+  kept_over_restart own restart_zookeeper
+}
+
 @test "server restarted without its data: the command is ended at once, 79, long before its lease is over" {
   own_server
   start_watched a dlock run --ttl 60s "$key" -- section --for 50 2>said

@@ -220,3 +220,23 @@ fair_order() {
   kill -CONT "$(keeper_of first)"
   [ "$(how_ended first)" = "exit 0" ]
 }
+
+# What --at-least keeps, and what --once remembers, is the store's; also if the server is gone when the command ends.
+kept_over_restart() { # SERVER RESTART [OPTION...]
+  local server=$1 restart=$2 key=${key:-k}
+  shift 2
+  run -0 dlock run --at-least 60s "$@" "$key" -- true
+  kill_server "$server"
+  "$restart" "$server"
+  run -75 dlock run -q -n "$key" -- touch ran
+  [ $# = 0 ] || run -0 dlock run -n "$@" "$key" -- touch ran
+  run -0 dlock force-release --yes "$key"
+  start_watched a dlock run --at-least 60s "$key" -- sh -c 'echo $$ >began; until [ -e end ]; do sleep 0.02; done'
+  wait_until filled began
+  kill_server "$server"
+  touch end
+  [ "$(how_ended a)" = "exit 0" ]
+  "$restart" "$server"
+  run -75 dlock run -q -n "$key" -- touch ran
+  [ ! -e ran ]
+}
