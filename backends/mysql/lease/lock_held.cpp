@@ -105,7 +105,8 @@ Renewal LeaseLock::held(TimePoint now) {
 }
 
 void LeaseLock::rest(TimePoint until) {
-  runtime_.clock.sleep_until(std::min(until, runtime_.clock.now() + collision_pause()));
+  std::vector<pollfd> nothing;
+  runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + collision_pause()));
 }
 
 /// Compare and set with what we wrote last; if that is not there any more, with what is.
