@@ -79,7 +79,7 @@ class Calling {
   /// A call that has nothing to say when it succeeds, but as JSON, to which `put` adds.
   template <typename Call, typename Put>
   int end(Call call, Put put) {
-    const auto done = insist(call, soon(), runtime_.clock, nullptr);
+    const auto done = insisted(call);
     if (!done) return refuse(done.error());
     if (!options_.json) return 0;
     JsonWriter json = begin_json();
@@ -88,18 +88,8 @@ class Calling {
   }
 
   template <typename Call>
-  Result<StockParts> parts_of(Call call) {
-    StockParts parts;
-    const auto done = insist(
-        [&](const CallLimit& limit) -> Result<void> {
-          auto answer = call(limit);
-          if (!answer) return answer.error();
-          parts = std::move(*answer);
-          return {};
-        },
-        soon(), runtime_.clock, nullptr);
-    if (!done) return done.error();
-    return parts;
+  auto insisted(Call call) {
+    return insist(call, soon(), runtime_.clock, nullptr);
   }
 
   int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, std::optional<bool> repeated = {}) {
@@ -118,9 +108,8 @@ class Calling {
 
   int create() {
     const Owner maker = Owner::random();
-    const auto made = insist(
-        [&](const CallLimit& limit) { return stock_.create(name(), what_.quantity, what_.segments, maker, limit); },
-        soon(), runtime_.clock, nullptr);
+    const auto made = insisted(
+        [&](const CallLimit& limit) { return stock_.create(name(), what_.quantity, what_.segments, maker, limit); });
     const bool there = !made && what_.if_not_exists && made.error().code == ErrorCode::kConflict;
     if (!made && !there) return refuse(made.error());
     if (made && what_.quantity == 0) {
@@ -152,7 +141,7 @@ class Calling {
 
   /// Nobody could ask for it again, or refund it: its id is known to us alone.
   void take_back(const StockRequest& request) {
-    const auto back = parts_of([&](const CallLimit& limit) { return stock_.refund({name(), request.id}, limit); });
+    const auto back = insisted([&](const CallLimit& limit) { return stock_.refund({name(), request.id}, limit); });
     if (!back) return runtime_.log.error(back.error());
     runtime_.log.warn("the " + std::to_string(request.quantity) + " of " + name().text() +
                       " went back, since the answer could not be printed");
@@ -161,7 +150,7 @@ class Calling {
   int refund() {
     const LockName id = request_id(what_);
     const StockRefund refund{name(), id, what_.qty_given, what_.refund_id};
-    const auto back = parts_of([&](const CallLimit& limit) { return stock_.refund(refund, limit); });
+    const auto back = insisted([&](const CallLimit& limit) { return stock_.refund(refund, limit); });
     if (!back) return refuse(back.error(), &id);
     if (back->empty()) {
       runtime_.log.notice(id.text() +
@@ -172,7 +161,7 @@ class Calling {
 
   int add() {
     const LockName id = request_id(what_);
-    const auto added = parts_of([&](const CallLimit& limit) { return stock_.add(name(), id, what_.qty, limit); });
+    const auto added = insisted([&](const CallLimit& limit) { return stock_.add(name(), id, what_.qty, limit); });
     if (!added) return refuse(added.error(), &id);
     return print_answer(id, what_.qty, *added);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/lock/lock_session.h"
@@ -44,5 +45,16 @@ class NoControl final : public Control {
   bool take_who() override { return false; }
   void tell(const SessionEvent& /*event*/) override {}
 };
+
+/// Waits for the time. False as soon as `control` (may be nullptr) wants an end.
+inline bool rest(Clock& clock, TimePoint until, Control* control) {
+  while (!control || !control->stop_requested()) {
+    if (clock.now() >= until) return true;
+    std::vector<pollfd> fds;
+    if (control) control->add_interest(fds);
+    clock.wait(fds, until);
+  }
+  return false;
+}
 
 }  // namespace dlock

@@ -5,11 +5,11 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
+#include "lib/keeper/control.h"
 
 namespace dlock {
 
@@ -20,10 +20,11 @@ struct Insisted {
   bool unanswered = false;  ///< a call before it was Unavailable: what was asked for may have been done by that one
 };
 
-/// Calls `ask` again while its answer is Unavailable, after `pause`, until `until`. `ask` is called once at least, and
-/// is bounded by itself. For what may be done twice.
+/// Calls `ask` again while its answer is Unavailable, after `pause`, until `until` or until `control` wants an end.
+/// `ask` is called once at least, and is bounded by itself. For what may be done twice.
 template <typename Ask>
-Insisted<std::invoke_result_t<Ask&>> insist(Clock& clock, TimePoint until, Duration pause, Ask ask) {
+Insisted<std::invoke_result_t<Ask&>> insist(Clock& clock, TimePoint until, Duration pause, Ask ask,
+                                            Control* control = nullptr) {
   std::optional<Error> reason;
   bool unanswered = false;
   while (true) {
@@ -33,8 +34,7 @@ Insisted<std::invoke_result_t<Ask&>> insist(Clock& clock, TimePoint until, Durat
     const TimePoint now = clock.now();
     const bool in_time = now < until;
     if (in_time || !reason) reason = answer.error();
-    if (!in_time) return {std::move(*reason), unanswered};
-    clock.sleep_until(std::min(until, now + pause));
+    if (!in_time || !rest(clock, std::min(until, now + pause), control)) return {std::move(*reason), unanswered};
   }
 }
 

@@ -62,8 +62,7 @@ class Taking {
         if (auto over = refused(*answer)) return std::move(*over);
       }
       const TimePoint next = clock_.now() + pause_after(tries_++);
-      pause_until(clock_, *earlier(next, patience_.until()), control_);
-      if (control_ && control_->stop_requested()) return cancelled();
+      if (!rest(clock_, *earlier(next, patience_.until()), control_)) return cancelled();
     }
   }
 
@@ -104,29 +103,6 @@ class Taking {
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
                                       Clock& clock, Control* control) {
   return Taking(request, wait, clock, control).run(attempt);
-}
-
-Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
-                    Control* control) {
-  std::optional<Error> why;  // of a try that had its time: says more than that the last one had none
-  for (int tries = 0;; ++tries) {
-    auto done = call({until, control});
-    if (done || done.error().code != ErrorCode::kUnavailable) return done;
-    if (why && clock.now() >= until) return *why;
-    why = done.error();
-    const TimePoint next = clock.now() + pause_after(tries);
-    if (next >= until) return done;
-    pause_until(clock, next, control);
-    if (control && control->stop_requested()) return done;
-  }
-}
-
-void pause_until(Clock& clock, TimePoint until, Control* control) {
-  while (clock.now() < until && !(control && control->stop_requested())) {
-    std::vector<pollfd> fds;
-    if (control) control->add_interest(fds);
-    clock.wait(fds, until);
-  }
 }
 
 int start_by_chance() { return static_cast<int>(spread_below(1 << 24)); }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "lib/base/clock.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/stock/stock.h"
 
@@ -19,12 +20,18 @@ using StockAttempt = std::function<Result<StockAnswer>(int start, const CallLimi
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
                                       Clock& clock, Control* control);
 
-/// Asks again until `until` while the outcome is unknown.
-Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
-                    Control* control);
-
-/// Returns at `until`, or when `control` (may be nullptr) wants an end.
-void pause_until(Clock& clock, TimePoint until, Control* control);
+/// Asks again until `until` while the outcome is unknown. `control` may be nullptr.
+template <typename Call>
+auto insist(Call call, TimePoint until, Clock& clock, Control* control) {
+  constexpr Duration kPause = std::chrono::milliseconds(40);
+  return insist(
+             clock, until, kPause,
+             [&] {
+               return call(CallLimit{until, control});
+             },
+             control)
+      .answer;
+}
 
 /// A segment to begin with, by chance.
 int start_by_chance();

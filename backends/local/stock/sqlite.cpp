@@ -147,9 +147,7 @@ Error Database::error_of(int code) const {
 int Database::busy(int tries) {
   const TimePoint now = clock_->now();
   if (now >= limit_.until || (limit_.control && limit_.control->stop_requested())) return 0;
-  std::vector<pollfd> fds;
-  if (limit_.control) limit_.control->add_interest(fds);
-  clock_->wait(fds, std::min(limit_.until, now + std::min(kLongestPause, kShortestPause * (tries + 1))));
+  rest(*clock_, std::min(limit_.until, now + std::min(kLongestPause, kShortestPause * (tries + 1))), limit_.control);
   return 1;
 }
 

@@ -22,17 +22,9 @@ class Pause {
   Result<bool> take(Clock& clock, TimePoint until, Control* control) {
     const TimePoint end = std::min(until, clock.now() + next_);
     next_ = std::min(next_ * 2, kLongestRetryPause);
-    bool waited = false;
-    while (clock.now() < end) {
-      waited = true;
-      std::vector<pollfd> fds;
-      if (control != nullptr) control->add_interest(fds);
-      clock.wait(fds, end);
-      if (control != nullptr && control->stop_requested()) {
-        return Error{ErrorCode::kCancelled, "given up on request"};
-      }
-    }
-    return waited;
+    if (clock.now() >= end) return false;
+    if (!rest(clock, end, control)) return Error{ErrorCode::kCancelled, "given up on request"};
+    return true;
   }
 
  private:

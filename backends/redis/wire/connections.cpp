@@ -6,14 +6,6 @@
 #include "lib/config/url_schemes.h"
 
 namespace dlock::redis {
-namespace {
-
-bool is_cancelled(Control* control) { return control != nullptr && control->stop_requested(); }
-
-Error cancelled_before_asking() { return {ErrorCode::kCancelled, "given up before the server was asked", ""}; }
-
-}  // namespace
-
 Result<Connection*> Connections::to(const Endpoint& endpoint) {
   if (Connection* known = find(endpoint)) return known;
   auto settings = settings_(endpoint);
@@ -52,13 +44,8 @@ std::vector<Endpoint> endpoints(const BackendUrl& url) {
 }
 
 Result<void> pause(Clock& clock, TimePoint until, Control* control) {
-  while (clock.now() < until) {
-    if (is_cancelled(control)) return cancelled_before_asking();
-    std::vector<pollfd> fds;
-    if (control != nullptr) control->add_interest(fds);
-    clock.wait(fds, until);
-  }
-  return {};
+  if (rest(clock, until, control)) return {};
+  return Error{ErrorCode::kCancelled, "given up before the server was asked", ""};
 }
 
 Error outcome_unknown(Error error) {

@@ -26,9 +26,7 @@ Result<Lookup> begin(const BackendUrl::Host& host, TimePoint until, Clock& clock
   while (true) {
     auto lookup = Lookup::start(host.name, host.port);
     if (lookup || clock.now() >= until || (control != nullptr && control->stop_requested())) return lookup;
-    std::vector<pollfd> fds;
-    if (control != nullptr) control->add_interest(fds);
-    clock.wait(fds, std::min(until, clock.now() + kThreadPause));
+    rest(clock, std::min(until, clock.now() + kThreadPause), control);
   }
 }
 
