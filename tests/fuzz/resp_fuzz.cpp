@@ -111,9 +111,9 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   const NativeAsk ask{.owner = Owner::random(), .ttl = std::chrono::seconds(1), .arrival = {}, .info = {}};
   const auto granted = store.acquire(ask, clock.now(), nullptr);
   judge(granted);
-  if (granted && std::holds_alternative<NativeGrant>(*granted)) {
+  if (granted && std::holds_alternative<ScriptGrant>(*granted)) {
     const bool said = reply.elements.size() == 4 && reply.elements[0].text == "granted";
-    promise(said && !std::get<NativeGrant>(*granted).free_only, "a lock is granted only by the word");
+    promise(said && !std::get<ScriptGrant>(*granted).free_only, "a lock is granted only by the word");
   }
   const auto state = store.read_state(clock.now(), nullptr);
   judge(state);

@@ -83,7 +83,7 @@ Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
   if (!lock) return lock.error();
   const TimePoint until = soon();
   return insist_gone(
-      runtime_.clock, until, kAskAgainPause, false, [&] { return (*lock)->release(owner, nullptr, until, nullptr); },
+      runtime_.clock, until, kAskAgainPause, false, [&] { return (*lock)->release(owner, nullptr, until); },
       [&] { return (*lock)->was_answered(); });
 }
 

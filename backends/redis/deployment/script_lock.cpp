@@ -158,8 +158,7 @@ Renewal ScriptLock::held(TimePoint now) {
 Result<void> ScriptLock::release(TimePoint until) {
   return insist_gone(
       runtime_.clock, until, kFirstPollPause, unknown_,
-      [&] { return held_in().release(spec_.owner, &spec_.owner, until, nullptr); },
-      [&] { return held_in().was_answered(); });
+      [&] { return held_in().release(spec_.owner, &spec_.owner, until); }, [&] { return held_in().was_answered(); });
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.

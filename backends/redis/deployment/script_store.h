@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
@@ -18,6 +19,21 @@ namespace dlock::redis {
 
 /// The pause before a server that could not be reached is asked again.
 inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
+
+struct ScriptGrant {
+  FencingToken token;
+  std::string slot = {};
+  bool free_only = false;  ///< the answer where nothing is to be taken: the lock is free
+};
+struct ScriptBusy {
+  std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: not known
+  int place = 0;                      ///< in the queue, 0 = first
+  std::string arrival = {};           ///< of the native layout, what keeps the place; empty: not queued
+  bool foreign = false;               ///< another client's lock, whose release has no message
+  bool mute = false;                  ///< the server refuses PUBLISH: releases have no message
+};
+/// To one attempt.
+using ScriptAnswer = std::variant<ScriptGrant, ScriptBusy>;
 
 /// One lock in one layout, for ScriptLock and ScriptAdmin. Each call is one EVAL, and behind it the check of the
 /// replicas if one is demanded. Unavailable: the outcome is unknown; after any other error nothing was changed.
@@ -35,7 +51,7 @@ class ScriptStore {
                                      TimePoint until, Control* control) = 0;
   /// Removes `entry` (nullptr: all entries) from the hold of `owner`, which ends with the last one, and from the queue.
   /// Lost if `owner` did not hold the lock.
-  virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;
+  virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) = 0;
   /// Author and reason of a `dlock force-release` of the lock of `owner`; empty if there is no note of it.
   std::string forced_by(const Owner& owner, TimePoint until, Control* control);
   /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.

@@ -44,8 +44,8 @@ NativeAsk NativeLock::make_ask() const {
 Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
   if (!answer) return Failed{answer.error(), store_.was_answered()};
-  if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
-  by_ = std::get<NativeBusy>(*answer);
+  if (const auto* grant = std::get_if<ScriptGrant>(&*answer)) return granted(*grant);
+  by_ = std::get<ScriptBusy>(*answer);
   mute_ = mute_ || by_->mute;
   trace_busy(by_->remaining, by_->place, by_->foreign, !by_->arrival.empty());
   return Busy{by_->foreign};
@@ -97,7 +97,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
 
 Result<LockState> NativeLock::describe(Control& control) { return store_.read_state(look_end(), &control); }
 
-Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
+Acquirer::Attempt NativeLock::granted(const ScriptGrant& grant) {
   if (grant.free_only) {
     if (by_ && !by_->arrival.empty()) give_up();  // wakes the next one
     return Granted{{}, std::nullopt};
@@ -113,7 +113,7 @@ void NativeLock::give_up() {
   const bool reached = queued || unknown_ || denied_ || connection();
   if (!asked_ || !reached) return;
   if (acquisition_.patience().is_once() && !unknown_ && by_) return;  // never in the queue
-  (void)store_.release(spec_.owner, &spec_.owner, give_up_end(), nullptr);
+  (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
 }
 
 }  // namespace dlock::redis

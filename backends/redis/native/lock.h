@@ -30,7 +30,7 @@ class NativeLock final : public ScriptLock {
   const char* taken_away() const override { return "it expired or was deleted on "; }
 
   NativeAsk make_ask() const;
-  Attempt granted(const NativeGrant& grant);
+  Attempt granted(const ScriptGrant& grant);
   std::optional<TimePoint> next_look(Control& control) override;
   std::optional<Reply> watch_key(bool all_reads, TimePoint until, Control* control);
   Duration interval() const;
@@ -38,7 +38,7 @@ class NativeLock final : public ScriptLock {
   NativeStore store_;
   std::string info_;
   bool mute_ = false;             ///< no message comes, whoever listens
-  std::optional<NativeBusy> by_;  ///< the answer to the last attempt that was not granted
+  std::optional<ScriptBusy> by_;  ///< the answer to the last attempt that was not granted
 };
 
 }  // namespace dlock::redis

@@ -47,7 +47,7 @@ Command NativeStore::command_of(const char* script, std::size_t keys, std::vecto
   return command;
 }
 
-Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
+Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
   several_ = ask.mode != Mode::kExclusive;
   std::string flags;
   if (ask.enqueue) flags += 'e';
@@ -64,14 +64,14 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.token = {}, .free_only = true});
+  if (word == "free" && !ask.take) return ScriptAnswer(ScriptGrant{.token = {}, .free_only = true});
   if (word == "granted" && (e.size() == 2 || e.size() == 3)) {
     const auto token = FencingToken::parse(e[1].text);
     if (!token) return not_understood(store_);
-    return NativeAnswer(NativeGrant{*token, e.size() == 3 ? e[2].text : std::string()});
+    return ScriptAnswer(ScriptGrant{*token, e.size() == 3 ? e[2].text : std::string()});
   }
   if (word == "busy" && e.size() == 6) {
-    return NativeAnswer(NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
+    return ScriptAnswer(ScriptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
                                    e[4].integer == 1, e[5].integer == 1});
   }
   if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
@@ -119,10 +119,10 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
                     : "somebody else holds it on " + store_};
 }
 
-Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
+Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
   auto answer = run(command_of(native_scripts::kRelease, kAllKeys,
                                {owner.text(), entry ? entry->text() : "", is_unsettled() ? "1" : ""}),
-                    until, control);
+                    until, nullptr);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "released") return {};

@@ -30,20 +30,6 @@ struct NativeAsk {
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
 
-struct NativeGrant {
-  FencingToken token;
-  std::string slot = {};
-  bool free_only = false;  ///< the answer to an ask without `take`: the lock is free
-};
-struct NativeBusy {
-  std::optional<Duration> remaining;  ///< of the present lease; nullopt: it has none
-  int place = 0;                      ///< in the queue, 0 = first
-  std::string arrival;
-  bool foreign = false;  ///< another client's lock, whose release has no message
-  bool mute = false;     ///< the server refuses PUBLISH: releases have no message
-};
-using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
-
 /// One lock in the native layout: each call is one script, with the errors of ScriptStore. Single-threaded.
 class NativeStore final : public ScriptStore {
  public:
@@ -55,10 +41,10 @@ class NativeStore final : public ScriptStore {
 
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it.
-  Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
+  Result<ScriptAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control) override;
-  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
   Command state_command() const override;

@@ -46,10 +46,10 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
   if (!spec_.take) return look(attempt_limit(until), control);
   auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
   if (!answer) return Failed{answer.error(), store_.was_answered()};
-  if (const auto* granted = std::get_if<RedissonGrant>(&*answer)) {
+  if (const auto* granted = std::get_if<ScriptGrant>(&*answer)) {
     return grant(granted->token, {});
   }
-  by_ = std::get<RedissonBusy>(*answer);
+  by_ = std::get<ScriptBusy>(*answer);
   trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
   return Busy{true};  // most who hold it are not dlock's
 }
@@ -104,7 +104,7 @@ void RedissonLock::give_up() {
   const bool granted = watch_at_.has_value();
   const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
   if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-  (void)store_.release(spec_.owner, &spec_.owner, give_up_end(), nullptr);
+  (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
 }
 
 std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {

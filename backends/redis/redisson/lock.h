@@ -37,7 +37,7 @@ class RedissonLock final : public ScriptLock {
 
   RedissonStore store_;
   std::string info_;
-  RedissonBusy by_;  ///< the answer to the last attempt that was not granted
+  ScriptBusy by_;  ///< the answer to the last attempt that was not granted
 };
 
 /// One lock of Redisson's, for its keeper. Unsupported if its kind cannot do what `spec` asks.

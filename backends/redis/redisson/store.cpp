@@ -65,7 +65,7 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
   return command;
 }
 
-Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
+Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).acquire, holder_of(ask.owner),
                  {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ask.enqueue ? "q" : "",
@@ -74,9 +74,9 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "granted" && e.size() == 2) return RedissonAnswer(RedissonGrant{token_of(e[1])});
+  if (word == "granted" && e.size() == 2) return ScriptAnswer(ScriptGrant{token_of(e[1])});
   if (word == "busy" && e.size() == 4) {
-    return RedissonAnswer(RedissonBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].integer == 1});
+    return ScriptAnswer(ScriptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), {}, e[3].integer == 1});
   }
   if (word == "conflict" && e.size() == 2) {
     return Error{ErrorCode::kConflict, name_.text() + ": " + printable(e[1].text, kForeignWords),
@@ -110,10 +110,10 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
                                      : "somebody else holds it on " + store_};
 }
 
-Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
+Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
   auto answer =
       run(command_of(scripts_of(kind_).release, holder_of(owner), release_arguments(kind_, entry ? entry->text() : "")),
-          until, control);
+          until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "released") return {};

@@ -23,16 +23,6 @@ struct RedissonAsk {
   std::string info;      ///< who_text()
 };
 
-struct RedissonGrant {
-  FencingToken token;
-};
-struct RedissonBusy {
-  std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: unknown
-  int place = 0;                      ///< in the queue of a fair lock, 0 = first
-  bool foreign = false;               ///< the key has something else, whose release has no message
-};
-using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
-
 /// One object of Redisson on one deployment: each call is one script, which has the same effect on Redisson's keys and
 /// channels as Redisson's own script. Errors as of ScriptStore. Single-threaded.
 class RedissonStore final : public ScriptStore {
@@ -48,10 +38,10 @@ class RedissonStore final : public ScriptStore {
 
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it. Misconfigured if the keys have data that Redisson cannot have written; then nothing was changed.
-  Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
+  Result<ScriptAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control) override;
-  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;
   /// As Redisson's forceUnlock.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Command state_command() const override;
