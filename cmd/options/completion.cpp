@@ -115,10 +115,8 @@ class Completer {
   bool belongs_here(const OptionRow& row) const {
     if (command_ == nullptr) return row.anywhere;
     if (command_->shape == Operands::kStock && !operands_.empty()) {
-      const auto actions = stock_action_rows();
-      const auto action = std::find_if(actions.begin(), actions.end(),
-                                       [&](const StockActionRow& one) { return one.name == operands_.front(); });
-      if (action != actions.end()) return has_option(*action, row);
+      const auto action = find_stock_action(operands_.front(), {});
+      if (action) return has_option(**action, row);
     }
     return has_option(command_->command, row);
   }

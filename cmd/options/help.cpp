@@ -155,12 +155,8 @@ std::string explain_action(const StockActionRow& action) {
 }
 
 Result<std::string> help_of_action(const std::string& word) {
-  Nearest nearest(word);
-  for (const StockActionRow& action : stock_action_rows()) {
-    nearest.offer(action.name);
-    if (action.name == word) return explain_action(action);
-  }
-  return usage_error("'dlock stock' has no " + in_quotes(word), did_you_mean(nearest.best(), "all: dlock help stock"));
+  const auto action = find_stock_action(word, "all: dlock help stock");
+  return action ? Result<std::string>(explain_action(**action)) : action.error();
 }
 
 }  // namespace

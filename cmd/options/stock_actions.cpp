@@ -104,16 +104,9 @@ class Reader {
  private:
   Result<void> read_action() {
     if (arguments_.words.empty()) return usage_error("'dlock stock' needs an action", "there are " + all_actions());
-    const std::string_view word = arguments_.words.front();
-    Nearest nearest(word);
-    for (const StockActionRow& row : kActionRows) {
-      nearest.offer(row.name);
-      if (row.name == word) row_ = &row;
-    }
-    if (row_ == nullptr) {
-      return usage_error("'dlock stock' has no " + in_quotes(word),
-                         did_you_mean(nearest.best(), "there are " + all_actions()));
-    }
+    auto row = find_stock_action(arguments_.words.front(), "there are " + all_actions());
+    if (!row) return row.error();
+    row_ = *row;
     stock_.action = row_->action;
     return {};
   }
@@ -215,6 +208,15 @@ class Reader {
 
 LockName request_id(const StockOptions& stock) {
   return stock.id ? *stock.id : *LockName::parse("dlock-" + random_hex(12));
+}
+
+Result<const StockActionRow*> find_stock_action(std::string_view word, const std::string& otherwise) {
+  Nearest nearest(word);
+  for (const StockActionRow& row : kActionRows) {
+    if (row.name == word) return &row;
+    nearest.offer(row.name);
+  }
+  return usage_error("'dlock stock' has no " + in_quotes(word), did_you_mean(nearest.best(), otherwise));
 }
 
 std::span<const StockActionRow> stock_action_rows() { return kActionRows; }

@@ -27,6 +27,8 @@ struct StockActionRow {
 };
 
 std::span<const StockActionRow> stock_action_rows();
+/// Invalid, with the nearest name, or else `otherwise`.
+Result<const StockActionRow*> find_stock_action(std::string_view word, const std::string& otherwise);
 const StockActionRow& action_row(StockAction action);
 
 bool has_option(const StockActionRow& action, const OptionRow& option);
