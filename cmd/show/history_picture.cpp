@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 
@@ -86,8 +85,7 @@ void draw_hold(Lane& lane, const Episode& episode, WallTime now) {
 /// The last one says that the lock was lost: a command that obeys at once leaves no room for another word.
 void draw_signals(Lane& lane, const Episode& episode) {
   for (const Episode::Sent& sent : episode.signals) {
-    const char* name = sigabbrev_np(sent.signal);
-    std::string label = name ? name : std::to_string(sent.signal);
+    std::string label = signal_text(sent.signal);
     if (episode.lost_at && &sent == &episode.signals.back()) label = std::string(kLost) + ", " + label;
     lane.marks.push_back({sent.at, std::move(label), true});
   }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cmd/show/holder_process.h"
-#include "lib/base/process.h"
 #include "lib/base/human_text.h"
+#include "lib/base/process.h"
 
 namespace dlock {
 namespace {

@@ -2,7 +2,6 @@
 #include "lib/history/event.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 #include "lib/base/human_text.h"
@@ -64,11 +63,6 @@ std::string because(const std::string& why) { return why.empty() ? "" : ": " + p
 
 std::string by_holder(const Event& event) { return event.holder ? ", held by " + participant_text(*event.holder) : ""; }
 
-std::string signal_word(std::optional<int> signal) {
-  const char* name = signal ? sigabbrev_np(*signal) : nullptr;
-  return name ? name : "signal " + std::to_string(signal.value_or(0));
-}
-
 std::string what(const Event& event) {
   switch (event.kind) {
     case Event::Kind::kWaiting:
@@ -86,7 +80,7 @@ std::string what(const Event& event) {
     case Event::Kind::kLost:
       return "LOST by " + who(event) + after(" after ", event.held) + because(event.why);
     case Event::Kind::kSignalled:
-      return "the command of " + who(event) + " got " + signal_word(event.signal) + because(event.why);
+      return "the command of " + who(event) + " got " + signal_text(event.signal.value_or(0)) + because(event.why);
     case Event::Kind::kReleased:
       return (event.until ? "kept by " : "released by ") + who(event) + after(" after ", event.held) +
              because(event.why) + (event.until ? " until " + local_time(*event.until) : "");
@@ -96,7 +90,7 @@ std::string what(const Event& event) {
       return "busy, " + who(event) + " gave up" + after(" after ", event.waited) + because(event.why) +
              by_holder(event);
     case Event::Kind::kWithdrawn:
-      return who(event) + " was ended by " + signal_word(event.signal) + " while it waited";
+      return who(event) + " was ended by " + signal_text(event.signal.value_or(0)) + " while it waited";
     case Event::Kind::kUnavailable:
       return who(event) + " could not ask for it" + because(event.why);
     case Event::Kind::kRefused:

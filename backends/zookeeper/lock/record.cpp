@@ -92,7 +92,6 @@ std::string encode(const HolderRecord& data) {
   if (data.permits > 0) add("permits", std::to_string(data.permits));
   add_some("slot", data.slot);
   add_ms("delay_ms", data.lock_delay);
-  if (data.ended) add("ended", "1");
   add_some("freed_by", data.freed_by);
   if (data.heard) add("heard", "1");
   add_some("revoked_by", data.revoked);
@@ -126,7 +125,6 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
   data.permits = static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max()));
   data.slot = text(fields, "slot");
   data.lock_delay = delay(fields, "delay_ms");
-  data.ended = text(fields, "ended") == "1";
   data.freed_by = text(fields, "freed_by");
   data.heard = text(fields, "heard") == "1";
   data.revoked = text(fields, "revoked_by");

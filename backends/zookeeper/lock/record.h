@@ -11,13 +11,12 @@
 namespace dlock::zookeeper {
 
 /// The data of our nodes, which say who holds or waits: one line of UTF-8, "dlock owner=... host=... pid=... user=...
-/// mode=... permits=... slot=... delay_ms=... ended=1 freed_by=... heard=1 revoked_by=... wait=... left_to=...
+/// mode=... permits=... slot=... delay_ms=... freed_by=... heard=1 revoked_by=... wait=... left_to=...
 /// command=... reason=...", values percent-encoded. For people, for re-entry, for force-release, and for whose slot is
 /// which; never decides who holds.
 struct HolderRecord : Participant {  // `revoked` may be a ran_word() instead
   int permits = 0;
   Duration lock_delay{0};
-  bool ended = false;                   ///< the owner has given the hold back; those that have entered it still hold
   std::string freed_by;                 ///< an operator is about to delete the node: who, and why
   bool heard = false;                   ///< the owner of the hold has read freed_by
   std::optional<std::int64_t> left_to;  ///< as in LockSpec
