@@ -94,10 +94,10 @@ kill_and_release() { # MOST
 @test "under a lease that nobody can renew, KILL comes before its end, whatever --kill-after says" {
   script_worker
   export MEMORY_KEEPER_DEAF_FROM=1
-  start_watched end dlock run --ttl 2s --kill-after 900ms k -- sh -c 'setsid worker one --stubborn & wait'
+  start_watched end dlock run --ttl $((2 * slowness))s --kill-after $((900 * slowness))ms k -- sh -c 'setsid worker one --stubborn & wait'
   wait_until filled one.pid
   granted=$(awk '/^granted/ { print $2 }' said)
-  wait_until eval '[ $(($(now_ms) - granted)) -ge 1300 ]' # dlock itself is ending it by now
+  wait_until eval '[ $(($(now_ms) - granted)) -ge $((1300 * slowness)) ]' # dlock itself is ending it by now
   kill_dlock
   wait_until said released
   [ $(($(awk '/^released/ { print $2 }' said) - granted)) -lt $((2000 * slowness)) ]

@@ -118,7 +118,7 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   const auto state = store.read_state(clock.now(), nullptr);
   judge(state);
   judge(store.renew(ask.owner, ask.ttl, true, {}, clock.now(), nullptr));
-  judge(store.release(ask.owner, nullptr, clock.now(), nullptr));
+  judge(store.release(ask.owner, nullptr, clock.now()));
   judge(store.fence(FencingToken(7), clock.now()));
 }
 
