@@ -127,8 +127,8 @@ class Revocation {
   Error still_held(const Participant& holder) const {
     const std::string key = asked_.name.typed();
     return {ErrorCode::kBusy,
-            asked_.name.text() + " is still held by " + holder_text(holder, runtime_.clock.wall()) + ", who was asked " +
-                human_duration(waited()) + " ago to end",
+            asked_.name.text() + " is still held by " + holder_text(holder, runtime_.clock.wall()) +
+                ", who was asked " + human_duration(waited()) + " ago to end",
             "wait longer with --wait, or take the lock from it: dlock force-release " + key};
   }
 
