@@ -26,7 +26,7 @@ std::vector<Column> columns_of(const RowTable& table) {
   if (!table.state.empty()) {
     columns.push_back({table.state, "TINYINT NOT NULL DEFAULT " + table.free, true});
     columns.push_back({table.version, "BIGINT UNSIGNED NOT NULL DEFAULT 0", true});
-    ours("held", "BIGINT UNSIGNED NULL");
+    if (users) ours("held", "BIGINT UNSIGNED NULL");
   }
   ours("owner", "VARBINARY(64) NULL");
   ours("token", "BIGINT UNSIGNED NOT NULL DEFAULT 0");

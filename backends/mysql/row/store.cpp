@@ -59,7 +59,10 @@ std::map<std::string, std::string, std::less<>> names_of(const RowTable& table) 
   const bool occupy = !table.state.empty();
   names["state"] = occupy ? identifier(table.state) : table.taken;  // a row of unique is taken
   names["version"] = occupy ? identifier(table.version) : "0";
-  names["live"] = occupy ? "IFNULL(" + names["held"] + "," + names["version"] + ")=" + names["version"] : "TRUE";
+  // The own table lacks the column `held`: an older dlock made it, and works on it beside this one.
+  names["live"] = occupy && table.is_users()
+                      ? "IFNULL(" + names["held"] + "," + names["version"] + ")=" + names["version"]
+                      : "TRUE";
   return names;
 }
 
@@ -236,11 +239,12 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
     if (row_locked_) return std::optional<std::uint64_t>();
   }
   const std::uint64_t token = std::max(read->token + 1, static_cast<std::uint64_t>(read->now));
-  const auto taken = try_change(
-      "UPDATE {table} SET {state}={taken},{version}={version}+1,{held}=" + std::to_string(read->version + 1) +
-          ",{token}=" + std::to_string(token) + "," + fields + where(name) +
-          " AND {version}=" + std::to_string(read->version) + " AND ({state}={free} OR " + kOver + ")",
-      until, control);
+  const auto taken =
+      try_change("UPDATE {table} SET {state}={taken},{version}={version}+1," +
+                     (table_.is_users() ? "{held}=" + std::to_string(read->version + 1) + "," : "") +
+                     "{token}=" + std::to_string(token) + "," + fields + where(name) +
+                     " AND {version}=" + std::to_string(read->version) + " AND ({state}={free} OR " + kOver + ")",
+                 until, control);
   if (!taken) return taken.error();
   return *taken ? std::optional(token) : std::nullopt;
 }
@@ -293,9 +297,10 @@ std::string RowStore::inserting(const LockName& name, const std::string& fields)
 
 std::string RowStore::freeing(const LockName& name, const std::string& condition) const {
   if (strategy_ == Strategy::kUnique) return "DELETE FROM {table}" + where(name) + " AND " + condition;
-  return "UPDATE {table} SET {state}={free},{version}={version}+1,{held}=NULL,{owner}=NULL,{since}=NULL,{expires}=NULL,"
-         "{info}=NULL,{entries}=NULL" +
-         where(name) + " AND {state}={taken} AND " + condition;
+  return std::string("UPDATE {table} SET {state}={free},{version}={version}+1,") +
+         (table_.is_users() ? "{held}=NULL," : "") +
+         "{owner}=NULL,{since}=NULL,{expires}=NULL,{info}=NULL,{entries}=NULL" + where(name) +
+         " AND {state}={taken} AND " + condition;
 }
 
 Result<bool> RowStore::release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
