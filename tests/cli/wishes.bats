@@ -223,11 +223,11 @@ once_and_killed() {
   [ "$(tail -n 1 runs)" = again ]
   run -0 dlock force-release --yes "$key"
   # Of a lost lock nothing is remembered, nor kept.
-  rm -f pid waiter
-  start_watched waiter dlock run -q --once s5 --at-least 20s -t 3s --on-lost ignore "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
+  rm -f pid waiter events5
+  start_watched waiter dlock run -q --events "$PWD/events5" --once s5 --at-least 20s -t 3s --on-lost ignore "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
   wait_until filled pid
   run -0 dlock force-release --yes "$key"
-  sleep 1.5
+  wait_until grep -q '"lost"' events5
   touch go
   how_ended waiter
   is_free "$key"
