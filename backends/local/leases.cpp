@@ -11,10 +11,6 @@
 namespace dlock::local {
 namespace {
 
-Error lost(const LockName& name, const std::string& who) {
-  return {ErrorCode::kLost, who + " does not hold " + name.text(), "see who does: dlock inspect " + name.typed()};
-}
-
 Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name, bool to_change) {
   const auto dir = context.existing_directory();
   if (!dir) return dir.error();
@@ -29,15 +25,14 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
   const auto seat = std::find_if(view->holders.begin(), view->holders.end(), [&](const View::Seat& one) {
     return one.placed && one.placed->record.owner_text() == owner.text();
   });
-  if (seat == view->holders.end()) return lost(name, "this owner");
+  if (seat == view->holders.end()) return not_held(name);
   const Record& record = seat->placed->record;
   if (!(record.flags & Record::kDetached) && !seat->is_kept) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
                  "end that process, or: dlock force-release " + name.typed()};
   }
-  if (record.has_ended(context.runtime.clock.now().time_since_epoch().count()))
-    return lost(name, "this owner's lease has ended: it");
+  if (record.has_ended(context.runtime.clock.now().time_since_epoch().count())) return not_held(name);
   return *seat;
 }
 
@@ -137,7 +132,7 @@ Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file,
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl) {
   const auto file = open_key(context, name, true);
   if (!file) return file.error();
-  if (!*file) return lost(name, "this owner");
+  if (!*file) return not_held(name);
   if (const auto got = (*file)->guard(); !got) return got.error();
   const Guarded guarded(**file);
   const auto seat = find_lease(context, **file, name, owner);
@@ -164,7 +159,7 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner) {
   const auto file = open_key(context, name, true);
   if (!file) return file.error();
-  if (!*file) return lost(name, "this owner");
+  if (!*file) return not_held(name);
   LiveTicket ticket;
   {
     if (const auto got = (*file)->guard(); !got) return got.error();

@@ -253,7 +253,7 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
                      one.participant.host + "), or its lease was taken by another user or on another machine",
                  "a lease on ZooKeeper is renewed and released where it was taken: its session is in a file there"};
   }
-  return Error{ErrorCode::kLost, owner.text() + " does not hold " + name.text()};
+  return not_held(name);
 }
 
 Result<ZookeeperAdmin::LeaseInHand> ZookeeperAdmin::take_in_hand(const LockName& name, const Owner& owner,

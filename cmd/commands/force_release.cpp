@@ -139,20 +139,6 @@ Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& b
   return error;
 }
 
-/// Nobody has said which store is meant, and it is held in another one.
-std::optional<Error> held_elsewhere(const LockState& state, const Options& options, LockAdmin& backend) {
-  if (options.store_typed) return std::nullopt;
-  for (const LockState& other : backend.inspect_neighbours().locks) {
-    if (other.name != state.name || other.holders.empty()) continue;
-    const std::string whose = other.directory_of.empty() ? "" : " of " + other.directory_of;
-    return Error{ErrorCode::kBusy,
-                 state.name.text() + " is free in " + backend.store() + ", but held in " + other.store + whose,
-                 "nothing was freed; to free that one: dlock force-release --backend " + shell_word(other.store) +
-                     (options.yes ? " --yes " : " ") + state.name.typed()};
-  }
-  return std::nullopt;
-}
-
 /// What was freed: exactly the holders that were shown and confirmed.
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
@@ -160,7 +146,9 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   if (!state) return state.error();
   if (auto refused = refuse_data(*state, options)) return std::move(*refused);
   if (state->holders.empty() && unheard(*state).empty()) {
-    if (auto elsewhere = held_elsewhere(*state, options, backend)) return std::move(*elsewhere);
+    if (auto elsewhere =
+            held_elsewhere(*state, options, backend, options.yes ? "force-release --yes" : "force-release"))
+      return std::move(*elsewhere);
     std::string remark = why_free_text(*state, backend);
     return Freed{std::move(*state), {}, std::move(remark)};
   }

@@ -91,7 +91,7 @@ int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runti
   if (!state) return fail(runtime.log, state.error());
   if (state->holders.empty() && options.if_held) return 0;
   if (state->holders.empty()) {
-    return fail(runtime.log, {ErrorCode::kLost, slot.text() + " is not remembered", "nothing was changed"});
+    return fail(runtime.log, {ErrorCode::kLost, slot_text(slot) + " is not remembered", "nothing was changed"});
   }
   const auto freed = backend.force_release(slot, *state, "");
   return freed ? 0 : fail(runtime.log, freed.error());

@@ -8,6 +8,7 @@
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/holder_process.h"
+#include "cmd/show/locks.h"
 #include "cmd/show/old_holders.h"
 #include "cmd/wiring/compose.h"
 #include "cmd/wiring/recorder.h"
@@ -32,6 +33,7 @@ class Revocation {
     auto state = backend_.inspect(options_.keys.front());
     if (!state) return state.error();
     asked_ = std::move(*state);
+    if (asked_.holders.empty()) return look_elsewhere();
     std::erase_if(asked_.holders, [&](const Participant& holder) {
       return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
     });
@@ -54,7 +56,8 @@ class Revocation {
 
   std::string text() const {
     const std::string& key = asked_.name.text();
-    if (asked_.holders.empty() && options_.slot.empty()) return key + " is free already\n";
+    if (asked_.holders.empty() && options_.slot.empty())
+      return key + (remark_.empty() ? " is free already" : ": " + remark_) + "\n";
     if (asked_.holders.empty()) return "no holder of " + key + " has the slot " + printable(options_.slot) + "\n";
     std::string text;
     for (const Participant& holder : asked_.holders) text += key + ": " + fate(holder) + '\n';
@@ -62,6 +65,12 @@ class Revocation {
   }
 
  private:
+  Result<void> look_elsewhere() {
+    if (auto elsewhere = held_elsewhere(asked_, options_, backend_, "revoke")) return std::move(*elsewhere);
+    remark_ = why_free_text(asked_, backend_);
+    return {};
+  }
+
   std::string fate(const Participant& holder) const {
     const auto shown = who_.find(holder.owner);
     const std::string who = shown == who_.end() ? participant_text(holder) : shown->second;
@@ -140,6 +149,7 @@ class Revocation {
   LockState asked_{.name = options_.keys.front(), .store = {}, .holders = {}, .waiters = {}};
   std::map<std::string, std::string> who_;  ///< owner -> the holder in words, of when its process was there
   const char* outcome_ = "free";
+  std::string remark_;  ///< why nobody was asked, if that is worth a word
   std::optional<OldHolders> forced_;
 };
 

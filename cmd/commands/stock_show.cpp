@@ -35,7 +35,7 @@ std::string bar(const StockSegment& segment, Quantity most, std::size_t width, b
 
 std::string heading(const StockState& state, const Look& look) {
   std::string text = painted(state.name.text(), Paint::kBold, look.colour) + "  " + std::to_string(state.total()) +
-                     " there, " + std::to_string(state.reserved()) + " set aside";
+                     " left, " + std::to_string(state.reserved()) + " set aside";
   text += state.open == 1 ? " by 1 open take" : " by " + std::to_string(state.open) + " open takes";
   return text + "; created " + std::to_string(state.created) + ", added " + std::to_string(state.added) + ", taken " +
          std::to_string(state.taken) + ", refunded " + std::to_string(state.refunded) + "\n";

@@ -288,11 +288,18 @@ class Splitter {
   void explain_named() {
     const auto is_command = [](const char* word) { return find_command(word) != nullptr; };
     char** const named = std::find_if(start_, end_, is_command);
-    if (named == end_) return;
+    if (named == end_) return explain_word();
     command_ = find_command(*named);
     out_.words.push_back(command_->name);
     begin_ = named + 1;
     if (command_->shape == Operands::kStock) name_action();
+  }
+
+  /// "dlock --help runn": no command, which is then said.
+  void explain_word() {
+    const auto is_help = [](std::string_view word) { return word == "--help" || word == "-h"; };
+    char** const help = std::find_if(start_, end_, is_help);
+    if (end_ - help > 1 && !looks_like_option(help[1])) out_.words.emplace_back(help[1]);
   }
 
   /// "dlock --version --json", and the other way round.

@@ -28,6 +28,15 @@ constexpr ForeignWords kCommands[] = {
     {"test", "is the key free: dlock wait -n KEY; is a token the holder's: dlock check KEY TOKEN"},
 };
 
+constexpr ForeignWords kStockActions[] = {
+    {"list ls inspect status get", "what is left: dlock stock show [NAME]"},
+    {"buy sell order deduct reserve hold",
+     "dlock stock take NAME --qty Q --id ID; set aside until a command has ended: dlock stock run NAME -- CMD"},
+    {"cancel return restore", "dlock stock refund NAME --id ID"},
+    {"delete del rm remove destroy", "dlock stock drop NAME --yes"},
+    {"init new", "dlock stock create NAME --quantity N --segments S"},
+};
+
 constexpr ForeignWords kOptions[] = {
     {"key name", "the KEY is a word of its own: dlock run KEY -- CMD"},
     {"url host redis", "name the store with -b URL, as in -b redis://HOST"},
@@ -38,6 +47,7 @@ constexpr ForeignWords kOptions[] = {
     {"lease expire expiry", "how long a lease lasts: --ttl D"},
     {"lock-timeout", "how long to wait for the lock: --wait D"},
     {"retries", "how many attempts: --tries N; for how long: --wait D"},
+    {"items amount count", "how many: --qty N; how many a new stock has: --quantity N"},
     {"no-wait nowait", "try once: -n"},
     {"semaphore max", "at most N holders: --permits N"},
     {"renew-interval", "a lease is renewed every third of it: --ttl D"},
@@ -57,6 +67,8 @@ std::string_view next_for(std::span<const ForeignWords> rows, std::string_view w
 }  // namespace
 
 std::string_view foreign_command(std::string_view word) { return next_for(kCommands, word); }
+
+std::string_view foreign_stock_action(std::string_view word) { return next_for(kStockActions, word); }
 
 std::optional<Error> foreign_option(std::string_view name) {
   if (name == "F" || name == "no-fork") {

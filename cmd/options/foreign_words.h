@@ -11,6 +11,9 @@ namespace dlock {
 /// The line of dlock for a command of another lock tool ("unlock", "ls", "logs"); empty: none of them has it.
 std::string_view foreign_command(std::string_view word);
 
+/// The same for an action of `dlock stock` ("list", "cancel").
+std::string_view foreign_stock_action(std::string_view word);
+
 /// The refusal of an option of another lock tool, by its name without dashes or by its letter: what stands for it here.
 std::optional<Error> foreign_option(std::string_view name);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cmd/options/foreign_words.h"
 #include "cmd/options/option_values.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
@@ -115,9 +116,7 @@ class Reader {
     const std::size_t names = arguments_.words.size() - 1;
     const std::string what = "'dlock stock " + std::string(row_->name) + "'";
     if (names > 1) {
-      const bool run = row_->action == StockAction::kRun && arguments_.child.empty();
-      return usage_error(what + " takes one NAME, not also " + in_quotes(arguments_.words[2]),
-                         run ? "put -- before the command: dlock stock run NAME -- CMD" : usage_of(*row_));
+      return usage_error(what + " takes one NAME, not also " + in_quotes(arguments_.words[2]), instead_of_word());
     }
     if (names == 0) {
       if (row_->action == StockAction::kShow) return {};
@@ -127,6 +126,23 @@ class Reader {
     if (!name) return name.error();
     options_.keys.push_back(std::move(*name));
     return {};
+  }
+
+  /// The line to type for a second word: a number, an id, or the command.
+  std::string instead_of_word() const {
+    const std::string_view word = arguments_.words[2];
+    if (row_->action == StockAction::kRun && arguments_.child.empty())
+      return "put -- before the command: dlock stock run NAME -- CMD";
+    const bool number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto line = [&](OptionId option) {
+      return "write: dlock stock " + std::string(row_->name) + " " + shell_word(arguments_.words[1]) + " --" +
+             std::string(option_row(option).name) + " " + shell_word(word);
+    };
+    if (row_->action == StockAction::kRefund) return line(OptionId::kId);
+    for (const OptionId option : {OptionId::kQuantity, OptionId::kQty, OptionId::kSegments}) {
+      if (number && has_option(*row_, option_row(option))) return line(option);
+    }
+    return usage_of(*row_);
   }
 
   Result<void> check_options() {
@@ -216,6 +232,8 @@ Result<const StockActionRow*> find_stock_action(std::string_view word, const std
     if (row.name == word) return &row;
     nearest.offer(row.name);
   }
+  if (const auto theirs = foreign_stock_action(word); !theirs.empty())
+    return usage_error("'dlock stock' has no " + in_quotes(word), std::string(theirs));
   return usage_error("'dlock stock' has no " + in_quotes(word), did_you_mean(nearest.best(), otherwise));
 }
 

@@ -112,6 +112,20 @@ std::string why_free_text(const LockState& state, LockAdmin& backend) {
   return text;
 }
 
+std::optional<Error> held_elsewhere(const LockState& state, const Options& options, LockAdmin& backend,
+                                    const std::string& command) {
+  if (options.store_typed) return std::nullopt;
+  for (const LockState& other : backend.inspect_neighbours().locks) {
+    if (other.name != state.name || other.holders.empty()) continue;
+    const std::string whose = other.directory_of.empty() ? "" : " of " + other.directory_of;
+    return Error{ErrorCode::kBusy,
+                 state.name.text() + " is free in " + backend.store() + ", but held in " + other.store + whose,
+                 "nothing was changed; to reach that one: dlock " + command + " --backend " + shell_word(other.store) +
+                     " " + state.name.typed()};
+  }
+  return std::nullopt;
+}
+
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend) {
   constexpr std::size_t kMostNamed = 3;
   const std::size_t count = live.unreadable.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Cloc
 /// with a similar name is live, or one of the same name is held in a store beside this one. Empty if there is nothing
 /// to remark. Asks the store for all live locks, unless it has a trace of this one.
 std::string why_free_text(const LockState& state, LockAdmin& backend);
+
+/// Busy: the lock is free in this store, which `options` do not name, and held in one beside it; with the line that
+/// reaches that one: `command`, "revoke", with its backend and key.
+std::optional<Error> held_elsewhere(const LockState& state, const Options& options, LockAdmin& backend,
+                                    const std::string& command);
 
 /// "N locks in STORE cannot be read: NAMES (WHY)", with the code Denied. REQUIRES: live.unreadable is not empty.
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend);

@@ -22,7 +22,7 @@ std::optional<std::int64_t> json_number(std::string_view json, const std::string
 }
 
 std::string books_text(const StockBooks& books) {
-  return std::to_string(books.total) + " there, " + std::to_string(books.reserved) + " set aside, " +
+  return std::to_string(books.total) + " left, " + std::to_string(books.reserved) + " set aside, " +
          std::to_string(books.taken) + " taken, " + std::to_string(books.refunded) + " given back of " +
          std::to_string(kVerifyStock);
 }

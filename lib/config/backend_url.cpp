@@ -278,13 +278,14 @@ std::string with_scheme(std::string_view text) {
   if (host.empty() || text.size() > 80 || text.find_first_not_of(kPlain) != std::string_view::npos) return {};
   const auto port = has_port ? text.substr(host.size() + 1) : std::string_view("0");
   if (port.empty() || port.find_first_not_of("0123456789/") != std::string_view::npos) return {};
-  std::string_view scheme;
+  std::string likely;
+  std::string possible;
   for_each_scheme([&](const UrlScheme& one) {
-    const bool likely = one.port != 0 && port == std::to_string(one.port) && one.shape != UrlShape::kOneHost;
-    if (likely || (scheme.empty() && one.port != 0)) scheme = one.name;
+    std::string& url = port == std::to_string(one.port) ? likely : possible;
+    const std::string with = std::string(one.name) + "://" + std::string(text);
+    if (one.port != 0 && url.empty() && BackendUrl::parse(with)) url = with;
   });
-  std::string url = std::string(scheme) + "://" + std::string(text);
-  return BackendUrl::parse(url) ? url : std::string();
+  return likely.empty() ? possible : likely;
 }
 
 /// Schemes of other programs, and what stands for them here; empty: dlock has no such store.

@@ -100,7 +100,7 @@ Result<void> read_files(const std::string& path, const UseLine& use, Pipes pipes
 
 Error no_journal(const std::string& why) {
   return {ErrorCode::kMisconfigured, "cannot read the journal: " + why,
-          "events in a file are read with: dlock history --events FILE"};
+          "without one, events = \"FILE\" in the configuration records them; dlock history --events FILE reads them"};
 }
 
 Result<void> read_journal(const UseLine& use) {

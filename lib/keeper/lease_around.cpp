@@ -72,7 +72,7 @@ class LeaseAround final : public LockDriver {
     const TimePoint sent = clock_.now();
     auto claimed = look(*store_, spec_);
     if (!claimed) return claimed.error();
-    if (!claimed->holder) return not_held(spec_.name, store_->store());
+    if (!claimed->holder) return not_held(spec_.name);
     const auto& until = claimed->holder->until;
     const bool lasts = until && *until - clock_.wall() > spec_.ttl + kClocksApart;
     const TimePoint asked = lasts ? sent : clock_.now();

@@ -8,12 +8,9 @@ Error no_present_holder(FencingToken token, const LockName& name) {
           "see who is: dlock inspect " + name.typed()};
 }
 
-Error not_held(const LockName& name, const std::string& store) {
-  return {ErrorCode::kLost, name.text() + " is not held by this owner on " + store};
-}
-
-Error not_held_any_more(const LockName& name) {
-  return {ErrorCode::kLost, name.text() + " was not held by this owner any more"};
+Error not_held(const LockName& name) {
+  return {ErrorCode::kLost, name.text() + " is not held by this owner",
+          "see who holds it: dlock inspect " + name.typed()};
 }
 
 Error other_holders(const LockName& name) {

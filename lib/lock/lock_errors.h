@@ -16,11 +16,8 @@ namespace dlock {
 /// Lost: `token` is not that of a present holder.
 Error no_present_holder(FencingToken token, const LockName& name);
 
-/// Lost: the owner that a renewal or release names does not hold the lock in `store`.
-Error not_held(const LockName& name, const std::string& store);
-
-/// Lost: when it was to be released, the lock was free or held by another owner.
-Error not_held_any_more(const LockName& name);
+/// Lost: the owner that a renewal or release names does not hold the lock, or no longer.
+Error not_held(const LockName& name);
 
 /// Conflict: the holders are not those that were shown.
 Error other_holders(const LockName& name);

@@ -36,6 +36,12 @@ Result<LockName> slot_name(const LockName& key, std::string_view slot) {
                "choose a shorter one, without control characters"};
 }
 
+std::string slot_text(const LockName& slot) {
+  const std::size_t end = slot.text().find(kSlots);
+  if (end == std::string::npos) return slot.text();
+  return "slot " + slot.text().substr(end + kSlots.size()) + " of " + slot.text().substr(0, end);
+}
+
 bool is_slot(const LockState& state) {
   const bool ran = !state.holders.empty() && !state.holders.front().ran.empty();
   return ran && state.name.text().find(kSlots) != std::string::npos;
@@ -64,7 +70,7 @@ std::optional<Refused> OnceSession::look() {
   auto* refused = std::get_if<Refused>(&answer);
   if (refused == nullptr) return std::nullopt;
   if (refused->error.code != ErrorCode::kBusy) return std::move(*refused);
-  return Refused{{ErrorCode::kRepeated, policy_.slot.text() + " " + ran_text(refused->state, clock_.wall()), ""},
+  return Refused{{ErrorCode::kRepeated, slot_text(policy_.slot) + " " + ran_text(refused->state, clock_.wall()), ""},
                  std::nullopt};
 }
 
@@ -101,7 +107,7 @@ void OnceSession::remember() {
   const auto status = std::exchange(status_, std::nullopt);
   if (!status || (*status != 0 && !policy_.any_status)) return;
   const auto warn = [&](const Error& why) {
-    log_.warn(policy_.slot.text() + " is not remembered, and may run again: " + why.message);
+    log_.warn(slot_text(policy_.slot) + " is not remembered, and may run again: " + why.message);
   };
   auto slot = open_slot_(Wants::kTake);
   if (!slot) return warn(slot.error());

@@ -26,6 +26,9 @@ struct OncePolicy {
 /// for what no lock name may have, and where both together are too long for one.
 Result<LockName> slot_name(const LockName& key, std::string_view slot);
 
+/// "slot 2026-11-26 of nightly", as a person knows it.
+std::string slot_text(const LockName& slot);
+
 /// Whether it is the lease of a slot that has run: no command runs under it, and none waits for it.
 bool is_slot(const LockState& state);
 

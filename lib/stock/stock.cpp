@@ -69,7 +69,7 @@ Error no_stock_in(const BackendUrl& url) {
 
 Error no_such_stock(const LockName& name, const std::string& store) {
   return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
-          "make it with: dlock stock create --quantity N --segments S " + name.typed()};
+          "make it with: dlock stock create " + name.typed() + " --quantity N --segments S"};
 }
 
 bool is_no_such_stock(const Error& error, const LockName& name, const std::string& store) {

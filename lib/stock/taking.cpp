@@ -24,7 +24,7 @@ Duration pause_after(int tries) {
 Error is_short(const StockRequest& request, const StockShort& by) {
   return {ErrorCode::kShort,
           request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
-              std::to_string(by.available) + " there" +
+              std::to_string(by.available) + " left" +
               (by.reserved > 0 ? " and " + std::to_string(by.reserved) + " set aside" : "") + "; nothing was taken",
           "add some with: dlock stock add --qty N " + request.stock.typed()};
 }
@@ -32,7 +32,7 @@ Error is_short(const StockRequest& request, const StockShort& by) {
 Error may_come_back(const StockRequest& request, const StockShort& by) {
   return {ErrorCode::kBusy,
           request.stock.text() + ": " + std::to_string(request.quantity) + " wanted, " + std::to_string(by.available) +
-              " there, and " + std::to_string(by.reserved) +
+              " left, and " + std::to_string(by.reserved) +
               " set aside for commands that still run: it may come back, or be sold",
           "wait longer with --wait 5m, or look: dlock stock show " + request.stock.typed()};
 }

@@ -120,6 +120,7 @@ advised() {
     -- dlock run -C "$PWD/dlock.toml" -b prod k -- touch ran
   says 64 "did you mean 'main'?" -- dlock run -C "$PWD/dlock.toml" -b mian k -- touch ran
   says 64 "did you mean 'redis://127.0.0.1:7391'?" -- dlock run -b 127.0.0.1:7391 k -- touch ran
+  says 64 "did you mean 'redis://127.0.0.1:6379'?" -- dlock run -b 127.0.0.1:6379 k -- touch ran
   says 64 "did you mean 'zk://h:2181'?" -- dlock run -b h:2181 k -- touch ran
   says 64 "did you mean 'redis://db.example.org'?" -- dlock run -b db.example.org k -- touch ran
   says 64 'the database is missing' 'mysql://[user[:password]@]host1[:port],host2[:port]/DB' \
@@ -181,6 +182,7 @@ file_says() {
   run -0 dlock stock --help
   [[ $output == *"rebalance NAME"* ]]
   says 64 "did you mean 'take'?" -- dlock help stock taek
+  says 64 "did you mean 'run'?" -- dlock --help runn
   says 64 'explains one command' -- dlock help run it
 }
 
@@ -190,7 +192,19 @@ file_says() {
   says 78 "did you mean 'phone'?" -- dlock stock take phoen
   says 78 "did you mean 'phone'?" -- dlock stock run phoen -- true
   says 78 "did you mean 'phone'?" -- dlock stock add phoen --qty 1
-  says 78 'dlock stock create --quantity N --segments S zzz' '!did you mean' -- dlock stock show zzz
+  says 78 'dlock stock create zzz --quantity N --segments S' '!did you mean' -- dlock stock show zzz
+}
+
+@test "stock: the words of other shops, and a quantity or an id without its option" {
+  says 64 'dlock stock show [NAME]' -- dlock stock list
+  says 64 'dlock stock take NAME --qty Q --id ID' -- dlock stock reserve phone
+  says 64 'dlock stock refund NAME --id ID' '!did you mean' -- dlock stock cancel phone
+  says 64 'dlock stock drop NAME --yes' -- dlock stock rm phone
+  says 64 '--quantity N' -- dlock stock create phone --items 10
+  says 64 'write: dlock stock take phone --qty 2' -- dlock stock take phone 2 --id a
+  says 64 'write: dlock stock create phone --quantity 10' -- dlock stock create phone 10
+  says 64 'write: dlock stock refund phone --id order-1' -- dlock stock refund phone order-1
+  says 64 'usage: dlock stock drop NAME --yes' -- dlock stock drop phone 2 --yes
 }
 
 @test "an unknown host is called one, on every store" {

@@ -175,7 +175,7 @@ once_for_each_slot() {
   touch end
   [ "$(how_ended first)" = "exit 0" ]
   wait "$second"
-  grep -q "ran on $(hostname) .* ago" second
+  grep -q "s1 of $key ran on $(hostname) .* ago" second
   grep -q ", status 0" second
   run -0 dlock run -q --once s1 "$key" -- touch ran
   [ "$output" = "" ]

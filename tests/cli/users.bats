@@ -108,6 +108,8 @@ as anna dlock hold mine <fifo >held 2>lost &
 exec 3>fifo
 until [ -s held ]; do sleep 0.02; done
 store=local:$HOME/anna/.local/state/dlock
+dlock revoke mine
+echo "asked: $?"
 dlock force-release --yes mine
 echo "by its key: $?"
 dlock run -n -b "$store" other -- true
@@ -124,8 +126,8 @@ stat -c %u "$HOME"/anna/.local/state/dlock/*.lock
 SCRIPT
   run -0 elsewhere scene
   local store=local:$BATS_TEST_TMPDIR/anna/.local/state/dlock
-  [[ "$output" == *"mine is free in local:/var/lib/dlock, but held in $store of anna"* ]]
-  [[ "$output" == *"dlock force-release --backend $store --yes mine"*"by its key: 75"*"is not safe"*"run: 78"* ]]
+  [[ "$output" == *"mine is free in local:/var/lib/dlock, but held in $store of anna"*"dlock revoke --backend $store mine"*"asked: 75"* ]]
+  [[ "$output" == *"dlock force-release --yes --backend $store mine"*"by its key: 75"*"is not safe"*"run: 78"* ]]
   [[ "$output" == *"mine is free now; it was held by anna@"*"there: 0"*"LOST mine: force-released by root@"*"anna: 0"* ]]
   [[ "$output" == *"free: 0"*4001 ]]
 }

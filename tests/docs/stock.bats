@@ -18,13 +18,13 @@ typed() { example "$1" | bash; }
 
 @test "the stock: taken once, shown; run sells, or gives back" {
   run -0 typed 3
-  [[ "$output" == *"phone  998 there"* ]]
+  [[ "$output" == *"phone  998 left"* ]]
   run -0 bash -c "$(example 3 | sed -n 2p)"
   [[ "$output" =~ ^[0-9]+\ 2$ ]]
   run -0 typed 4
   [[ "$output" == *"selling "*:1* ]]
-  [[ "$output" == *"996 there, 1 set aside by 1 open take"* ]] # inside the second run
-  [[ "$output" == *"997 there, 0 set aside"*"taken 3,"* ]]     # after it
+  [[ "$output" == *"996 left, 1 set aside by 1 open take"* ]] # inside the second run
+  [[ "$output" == *"997 left, 0 set aside"*"taken 3,"* ]]     # after it
 }
 
 @test "the segments: five commands one after the other with one, at the same time with twenty" {

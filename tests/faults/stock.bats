@@ -139,7 +139,7 @@ through_proxy() {
   run -0 dlock stock resize phone --segments 2
   run -0 dlock stock rebalance phone
   run -0 dlock stock show
-  [[ "$output" == *"12 there"* ]]
+  [[ "$output" == *"12 left"* ]]
   run -0 dlock stock drop phone --yes
   use "$url?stock=decr"
   create 8 4

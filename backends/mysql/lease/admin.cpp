@@ -142,7 +142,7 @@ Result<HeldLock> LeaseAdmin::renew(const LockName& name, const Owner& owner, Dur
   const auto renewed =
       rewrite(name, [&](const LeaseRow& row, ServerTime now) { return extend(row, owner.text(), ttl, true, now); });
   if (!renewed) return renewed.error();
-  if (!*renewed) return not_held(name, store());
+  if (!*renewed) return not_held(name);
   return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), store()};
 }
 
@@ -153,7 +153,7 @@ Result<void> LeaseAdmin::release(const LockName& name, const Owner& owner) {
       &unanswered);
   if (!released) return released.error();
   if (*released || unanswered) return {};
-  return not_held(name, store());
+  return not_held(name);
 }
 
 Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {

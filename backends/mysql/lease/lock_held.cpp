@@ -128,7 +128,7 @@ Result<void> LeaseLock::return_it(TimePoint until) {
       const bool outdated = unknown_take_ ? find_holder(row, entry) != nullptr : row.version != row_.version;
       if (!next && (unanswered || unknown_take_) && outdated) return {};
       if (!next && (unanswered || unknown_take_)) next = given_up(row, entry);
-      if (!next) return not_held_any_more(spec_.name);
+      if (!next) return not_held(spec_.name);
       const auto written =
           store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
       fresh = false;
@@ -158,7 +158,7 @@ Result<void> LeaseLock::leave(const LeaveSpec& spec, TimePoint until) {
     const auto left = store_.rewrite(
         [&](const LeaseRow& row, ServerTime now) { return extend(row, holder_, ttl, true, now, spec.ran); }, until);
     if (!left) return left.error();
-    if (!*left) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
+    if (!*left) return not_held(spec_.name);
   }
   servers_.drop();
   return {};

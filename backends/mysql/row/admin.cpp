@@ -43,7 +43,7 @@ Result<void> RowAdmin::revoke(const LockName& name, const LockState& shown, cons
 }
 
 Result<HeldLock> RowAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  const Error lost = not_held(name, settings_.store);
+  const Error lost = not_held(name);
   const auto renewed = table_.renew(name, owner.text(), ttl, true, "", soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
@@ -57,7 +57,7 @@ Result<void> RowAdmin::release(const LockName& name, const Owner& owner) {
   const auto released = table_.release(name, owner.text(), {}, soon(), nullptr);
   if (!released) return released.error();
   if (*released) return {};
-  return not_held(name, settings_.store);
+  return not_held(name);
 }
 
 Result<std::vector<Swept>> RowAdmin::sweep(bool dry_run) {

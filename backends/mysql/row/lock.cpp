@@ -68,13 +68,13 @@ class RowLock final : public PollableLock {
     }
     servers_.drop();
     if (*released || unanswered_) return {};
-    return not_held_any_more(spec_.name);
+    return not_held(spec_.name);
   }
 
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override {
     const auto left = table_.renew(spec_.name, spec_.owner.text(), spec.ttl, true, spec.ran, until, nullptr);
     if (!left) return left.error();
-    return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
+    return *left ? Result<void>() : not_held(spec_.name);
   }
 
   Result<LockState> read_state(TimePoint until, Control* control) override {

@@ -126,7 +126,7 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "released") return {};
-  if (e[0].text == "gone") return not_held_any_more(name_);
+  if (e[0].text == "gone") return not_held(name_);
   return not_understood(store_);
 }
 

@@ -162,7 +162,9 @@ Result<void> QuorumAdmin::judge(QuorumStore& round, const Command& command, cons
   const auto [outcome, unanswered] = ask_until_known(round, command);
   if (!outcome) return outcome.error();
   if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
-  return Error{ErrorCode::kLost, name.text() + " is not held by that owner: " + round.reasons(), ""};
+  Error lost = not_held(name);
+  lost.message += ": " + round.reasons();
+  return lost;
 }
 
 Result<HeldLock> QuorumAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {

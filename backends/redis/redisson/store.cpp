@@ -117,7 +117,7 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "released") return {};
-  if (word == "gone") return not_held_any_more(name_);
+  if (word == "gone") return not_held(name_);
   return not_understood(store_);
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("stock: JSON tells all of it") {
 
 TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits its width") {
   CHECK(stock_text(phone(), {}) ==
-        "phone  60 there, 3 set aside by 1 open take; created 100, added 0, taken 40, refunded 3\n"
+        "phone  60 left, 3 set aside by 1 open take; created 100, added 0, taken 40, refunded 3\n"
         "  0  48\n"
         "  1  12  3 set aside\n"
         "  2   0\n");
@@ -153,7 +153,7 @@ TEST_CASE("stock show leaves out what was dropped since it was listed") {
   std::string shown;
   Output out(shown, {});
   CHECK(stock_show(parsed({"stock", "show"}), stock, {clock, log}, out) == 0);
-  CHECK(shown.starts_with("phone  4 there"));
+  CHECK(shown.starts_with("phone  4 left"));
 }
 
 }  // namespace stock_test
