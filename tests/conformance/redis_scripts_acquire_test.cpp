@@ -60,7 +60,7 @@ TEST_CASE("redis scripts: acquire, exclusive") {
        {"HSET lock a b"},
        "acquire me x 100000 0 who e '' 0 100000",
        "busy -1 0 {us} 1 0",
-       "lock a b, queue me {us} for 300s, waiting me {+100}_{+0}_x_0_who for 300s"},
+       "lock a b, queue me {us} for 3600s, waiting me {+100}_{+0}_x_0_who for 3600s"},
       {"shared ones hold it",
        {"SET lock dlock:shared PX 500000", "HSET holders other 7_5_0_other_who", "ZADD ends {+500} other"},
        "acquire me x 100000 0 who '' '' 0 30000",
@@ -80,32 +80,36 @@ TEST_CASE("redis scripts: acquire, queue") {
        {kHeldByOther, kOthersRecord},
        "acquire me x 100000 0 who e '' 0 100000",
        "busy 500s 0 {us} 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 300s, waiting me {+100}_{+0}_x_0_who for "
-       "300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 3600s, waiting me {+100}_{+0}_x_0_who "
+       "for "
+       "3600s"},
       {"enters, and has to look by itself",
        {kHeldByOther, kOthersRecord},
        "acquire me x 100000 0 who ep '' 0 100000",
        "busy 500s 0 {us} 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 300s, waiting me {+100}_{+0}_x_1_who for "
-       "300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 3600s, waiting me {+100}_{+0}_x_1_who "
+       "for "
+       "3600s"},
       {"comes again with its arrival",
        {kHeldByOther, kOthersRecord, "ZADD queue 900 b", "HSET waiting b {+100}_0_x_0_who"},
        "acquire me x 100000 0 who e 800 0 100000",
        "busy 500s 0 800 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue me 800 b 900 for 300s, waiting b {+100}_0_x_0_who me "
-       "{+100}_0_x_0_who for 300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue me 800 b 900 for 3600s, waiting b {+100}_0_x_0_who "
+       "me "
+       "{+100}_0_x_0_who for 3600s"},
       {"behind one that is alive",
        {kHeldByOther, kOthersRecord, "ZADD queue 900 b", "HSET waiting b {+100}_0_x_0_who"},
        "acquire me x 100000 0 who e '' 0 100000",
        "busy 500s 1 {us} 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue b 900 me {us} for 300s, waiting b {+100}_0_x_0_who "
-       "me {+100}_{+0}_x_0_who for 300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue b 900 me {us} for 3600s, waiting b {+100}_0_x_0_who "
+       "me {+100}_{+0}_x_0_who for 3600s"},
       {"behind one that is dead, and one without a record",
-       {kHeldByOther, kOthersRecord, "ZADD queue 900 b 901 c", "HSET waiting b 5_0_x_0_who"},
+       {kHeldByOther, kOthersRecord, "ZADD queue 900 b 901 c", "HSET waiting b -5_0_x_0_who"},
        "acquire me x 100000 0 who e '' 0 100000",
        "busy 500s 0 {us} 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 300s, waiting me {+100}_{+0}_x_0_who for "
-       "300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 3600s, waiting me {+100}_{+0}_x_0_who "
+       "for "
+       "3600s"},
       {"free, and who waits is passed by",
        {"ZADD queue 900 b", "HSET waiting b {+100}_0_x_0_who"},
        "acquire me x 100000 0 who '' '' 0 30000",
@@ -116,8 +120,13 @@ TEST_CASE("redis scripts: acquire, queue") {
        "acquire me x 100000 0 who f '' 0 30000",
        "busy -2 1 '' 0 0",
        "queue b 900, waiting b {+100}_0_x_0_who"},
-      {"free and fair, one waited",
+      {"free and fair, one was silent for too long: perhaps the server was",
        {"ZADD queue 900 b", "HSET waiting b 5_0_x_0_who"},
+       "acquire me x 100000 0 who f '' 0 30000",
+       "busy -2 1 '' 0 0",
+       "queue b 900, waiting b -{+0}_0_x_0_who"},
+      {"free and fair, one waited",
+       {"ZADD queue 900 b", "HSET waiting b -5_0_x_0_who"},
        "acquire me x 100000 0 who f '' 0 30000",
        "granted {us}",
        "lock me for 100s, fence {us}, holders me {us}_{+0}_0_me_who for 100s"},
@@ -131,8 +140,9 @@ TEST_CASE("redis scripts: acquire, queue") {
        {kHeldByOther, kOthersRecord},
        "acquire me x 100000 0 who ew '' 0 100000",
        "busy 500s 0 {us} 0 0",
-       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 300s, waiting me {+100}_{+0}_w_0_who for "
-       "300s"},
+       "lock other for 500s, holders other 7_5_0_other_who, queue me {us} for 3600s, waiting me {+100}_{+0}_w_0_who "
+       "for "
+       "3600s"},
   });
 }
 
@@ -183,7 +193,7 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "acquire me s 100000 0 who '' '' 0 30000",
        "granted {us}",
        "lock dlock:shared for 100s, fence {us}, holders me {us}_{+0}_0_me_who for 100s, ends me {+100} for 100s, "
-       "queue b 900, waiting b {+100}_0_w_0_who"},
+       "queue b 900 c 901, waiting b {+100}_0_w_0_who c -{+0}_0_s_0_who"},
       {"permits, free",
        {},
        "acquire me p 100000 2 who '' '' 0 30000 ''",

@@ -62,6 +62,19 @@ teardown() { end_world; }
   done
 }
 
+@test "--fair: in order of arrival after an outage with data, also when new ones take and free the lock before the waiters are back" {
+  start_redis durable --appendonly yes --appendfsync always
+  use "$(redis_url durable)"
+  for _ in 1 2 3; do
+    fair_after restarted_with_data
+    rm order w[1-5]
+  done
+}
+restarted_with_data() {
+  kill_redis durable
+  restart_redis durable
+}
+
 # bats test_tags=all
 @test "--fair: a waiter that was killed during an outage does not hold the others up for good" {
   start_redis durable --appendonly yes --appendfsync always

@@ -16,6 +16,17 @@ teardown() { end_world; }
   fair_order
 }
 
+# bats test_tags=all
+@test "sentinel: --fair is in order of arrival after a failover, also when new ones take and free the lock before the waiters are back" {
+  start_sentinels
+  use "$url"
+  fair_after failed_over
+}
+failed_over() {
+  redis_cli s1 sentinel failover main
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+}
+
 # --- Cluster ---------------------------------------------------------------------------------------------------------
 
 # bats test_tags=all

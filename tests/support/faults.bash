@@ -193,8 +193,11 @@ lease_cut_everywhere() { # LAST
 
 # --fair: in order of arrival; and who comes when the lock is free, but somebody waits for it, is not let by.
 fair_queue() { # a holder, and five who wait
-  local i
   hold_lock "${key:-k}"
+  fair_waiters
+}
+fair_waiters() {
+  local i
   for i in 1 2 3 4 5; do
     start_watched "w$i" dlock run -q --fair "${key:-k}" -- sh -c "echo $i >>order"
     wait_until has "$i" waiters "${key:-k}"
@@ -204,6 +207,17 @@ served_in_order() {
   local i
   for i in 1 2 3 4 5; do [ "$(how_ended "w$i")" = "exit 0" ]; done
   [ "$(tr -d '\n' <order)" = 12345 ]
+}
+# After an outage the first to come were not there before it: one that frees the lock, and three that take it. They may pass
+# those who are not back yet, but these keep their order.
+fair_after() { # COMMAND that makes the outage
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 60s "${key:-k}")
+  fair_waiters
+  "$@"
+  dlock release --owner "$owner" "${key:-k}"
+  for _ in 1 2 3; do dlock run -q -n "${key:-k}" -- true || [ $? = 75 ] || return; done
+  served_in_order
 }
 fair_order() {
   fair_queue

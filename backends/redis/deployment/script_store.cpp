@@ -12,8 +12,6 @@ namespace dlock::redis {
 namespace {
 
 constexpr Duration kReplicaPatience = std::chrono::seconds(1);
-/// A waiter looks at least every 5 s, and then learns where its key is now.
-constexpr Duration kUnsettled = std::chrono::seconds(6);
 
 std::vector<Command> request_of(Command command) {
   std::vector<Command> request;  // braces would copy it, script and all
@@ -32,23 +30,9 @@ Result<ScriptStore::Answer> ScriptStore::answer_of(std::vector<Reply>& replies) 
   return std::move(answer.elements);
 }
 
-/// Looked at before a call: within it a deployment connects anew without a word.
-TimePoint ScriptStore::unsettled_until() {
-  const TimePoint now = clock_.now();
-  Connection* asked = deployment_.current(beside_.key);
-  if (asked && !asked->is_closed()) (void)asked->advance(now);
-  if (!node_.empty() && (!asked || asked->is_closed())) unsettled_until_ = now + kUnsettled;
-  return unsettled_until_;
-}
-
 Result<std::vector<Reply>> ScriptStore::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
-  const bool settled = answered_ || node_.empty();
   auto replies = deployment_.call(beside_.key, commands, until, control);
   answered_ = static_cast<bool>(replies);
-  const Connection* asked = deployment_.current(beside_.key);
-  std::string node = asked ? asked->settings().endpoint.text() : std::string();
-  if (!node_.empty() && (!answered_ || !settled || node != node_)) unsettled_until_ = clock_.now() + kUnsettled;
-  if (!node.empty()) node_ = std::move(node);
   if (replies) sent_ = deployment_.asked_at();
   return replies;
 }

@@ -77,10 +77,6 @@ class ScriptStore {
   TimePoint sent() const { return sent_; }
   /// Whether a server has answered the last call, even by an error.
   bool was_answered() const { return answered_; }
-  /// Until when other clients of this key may still be on their way back: the connection has ended, a call had no
-  /// answer, or another node was asked than before (an outage, a failover, a slot that has moved). In the past: nothing
-  /// of the kind.
-  TimePoint unsettled_until();
 
  protected:
   ScriptStore(ScriptStore&&) = default;
@@ -122,8 +118,6 @@ class ScriptStore {
   std::optional<Error> unmet_;  ///< that too few replicas confirmed: the reason, even if the answer after it is late
   TimePoint sent_{};
   bool answered_ = false;
-  std::string node_;  ///< that answered last
-  TimePoint unsettled_until_{};
 };
 
 }  // namespace dlock::redis

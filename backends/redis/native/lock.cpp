@@ -36,7 +36,7 @@ NativeAsk NativeLock::make_ask() const {
           .enqueue = enqueue_,
           .polls = enqueue_ && !told_,
           .arrival = by_ ? by_->arrival : "",
-          .alive = interval() * 3,
+          .alive = interval() * 2,
           .info = info_,
           .slots = spec_.slots};
 }
@@ -85,8 +85,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
     pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
   }
   // Free, but a waiter before us may still come back to take it.
-  const bool unsettled = !by_->remaining && !by_->foreign && now < store_.unsettled_until();
-  if (unsettled) pause = std::min<Duration>(pause, store_.unsettled_until() - now + 1ms);
+  if (!by_->remaining && !by_->foreign) pause = std::min<Duration>(pause, 1s);
   if (by_->remaining) {
     const Duration later = spec_.fair && by_->place > 0 ? interval() / 2 : Duration(0);
     const Duration turn = std::min(by_->place, 20) * Duration(25ms);

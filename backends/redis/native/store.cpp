@@ -54,7 +54,6 @@ Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.fair) flags += 'f';
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
-  if (is_unsettled()) flags += 'u';
   auto answer = run_confirmed(
       command_of(
           native_scripts::kAcquire, kAllKeys,
@@ -120,9 +119,8 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
-  auto answer = run(command_of(native_scripts::kRelease, kAllKeys,
-                               {owner.text(), entry ? entry->text() : "", is_unsettled() ? "1" : ""}),
-                    until, nullptr);
+  auto answer =
+      run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}), until, nullptr);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "released") return {};

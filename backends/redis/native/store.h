@@ -25,7 +25,7 @@ struct NativeAsk {
   bool enqueue = false;                 ///< wait in the queue if it is busy
   bool polls = false;                   ///< this waiter gets no messages; it asks again and again
   std::string arrival;                  ///< its place in the queue from an earlier attempt, or empty
-  Duration alive{0};                    ///< a waiter that does not ask again for so long is skipped
+  Duration alive{0};                    ///< a waiter that does not ask again for so long is missed
   std::string info;                     ///< who_text()
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
@@ -50,7 +50,6 @@ class NativeStore final : public ScriptStore {
   Command state_command() const override;
 
  private:
-  bool is_unsettled() { return clock_.now() < unsettled_until(); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact, const std::string& ran);

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes a lock, or says who is in the way, and enters the queue if asked to.
--- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, u: unsettled, w: only wait),
+-- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait),
 -- arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
 -- {granted, token, slot or nothing} {busy, pttl, rank, arrival, foreign, mute} {conflict, what} {free}
 -- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
@@ -12,7 +12,7 @@ local function decimal(number) return string.format('%.0f', number) end
 local _, me, mode, px, permits, info, flags, arrival, delay, alive, slots = unpack(ARGV)
 px = tonumber(px)
 local function asked(flag) return string.find(flags, flag) end
-local enqueues, only_waits, unsettled = asked('e'), asked('w'), asked('u')
+local enqueues, only_waits = asked('e'), asked('w')
 
 local marker = me
 if mode == 's' then
@@ -63,17 +63,11 @@ local function repeat_grant()
   return {'granted', token, slot_of(our_info)}
 end
 
--- A waiter that was not heard of in time is gone; but while the queue is unsettled all who have a record are waited for.
-local function is_there(waiter)
-  local ending = string.match(call('HGET', waiting, waiter) or '', '^%S+')
-  return ending and (unsettled or tonumber(ending) > ms)
-end
-
 -- How many wait before us. A waiter that stands first and is gone leaves.
 local function rank()
   while true do
     local first = call('ZRANGE', queue, 0, 0)[1]
-    if not first or first == me or is_there(first) then break end
+    if not first or first == me or not is_gone(first) then break end
     leave_queue(first)
   end
   return call('ZRANK', queue, me) or call('ZCARD', queue)
@@ -124,7 +118,7 @@ local function grant()
     call('ZSCORE', ends, me)
     call('ZCARD', ends)
     call('PEXPIRE', ends, keep)
-    wake(false, unsettled)
+    wake(false)
   end
   call('SET', lock, marker, 'PX', keep)
   return {'granted', token, slot}
@@ -142,8 +136,8 @@ local function enter_queue()
   local polls = asked('p') and '1' or '0'
   try('ZADD', queue, arrival, me)
   try('HSET', waiting, me, ms + alive .. ' ' .. since .. ' ' .. wants .. ' ' .. polls .. ' ' .. info)
-  try('PEXPIRE', queue, alive * 3)
-  try('PEXPIRE', waiting, alive * 3)
+  try('PEXPIRE', queue, 3600000)
+  try('PEXPIRE', waiting, 3600000)
 end
 
 if kind == 'string' then

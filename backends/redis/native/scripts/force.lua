@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes the lock from its holders, if they are exactly those that were shown.
--- Nobody leaves the queue by it: who frees does not know whether all who live are back after an outage.
 -- KEYS[7]: hash, owner -> who has freed it by force, and why. ARGV: wake, that, owner, token, owner, token, ...
 -- {freed} {conflict} {foreign, type}
 --- include parts/prologue.lua
@@ -39,6 +38,6 @@ if count > 0 then
     call('PEXPIRE', KEYS[7], 3600000)
   end
   call('DEL', lock, holders, ends)
-  if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true, true) end
+  if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true) end
 end
 return {'freed'}

@@ -1,17 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes one entry out of a hold; with the last one, or all of them, gives the lock back. Who waits leaves the queue.
--- ARGV: wake, owner, entry ("": all), unsettled ("": no)
+-- ARGV: wake, owner, entry ("": all)
 -- {released, entries left} {gone, value}
 --- include parts/prologue.lua
 --- include parts/wake.lua
 local _, owner, entry = unpack(ARGV)
-local unsettled = ARGV[4] == '1'
 local waited = entry ~= '' and leave_queue(entry)
 
 local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
 if kind ~= 'string' or value ~= owner and not (ending and tonumber(ending) > ms) then
   -- Readers and permits may have waited for their turn behind it while there is room.
-  if waited and (not value or is_marked()) then wake(not value, unsettled) end
+  if waited and (not value or is_marked()) then wake(not value) end
   return {'gone', value or ''}
 end
 
@@ -36,5 +35,5 @@ if value ~= owner then
 end
 local is_free = value == owner or call('ZCARD', ends) == 0
 if is_free then call('DEL', lock, holders, ends) end
-wake(is_free, unsettled)
+wake(is_free)
 return {'released', 0}

@@ -2,7 +2,8 @@
 -- What the scripts of a lock have in common.
 -- KEYS: the lock itself; the last token; holders: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO", where an
 -- entry is one acquisition, the holder's or, inside it, an older dlock's, and INFO ends with the slot of a permit; ends: zset, shared or permit holder -> end of its lease;
--- queue: zset, waiter -> arrival; waiting: hash, waiter -> "ALIVE_MS SINCE_MS MODE POLLS INFO" (mode w: takes nothing).
+-- queue: zset, waiter -> arrival; waiting: hash, waiter -> "ALIVE_MS SINCE_MS MODE POLLS INFO" (mode w: takes nothing;
+-- ALIVE_MS < 0: wake.lua).
 -- ARGV[1]: what the channels of waiters begin with.
 local lock, fence, holders, ends, queue, waiting = unpack(KEYS)
 local call, try = redis.call, redis.pcall

@@ -3,10 +3,19 @@ local function leave_queue(waiter)
   call('HDEL', waiting, waiter)
   return call('ZREM', queue, waiter) == 1
 end
--- Tells the first waiter that listens; unless the lock is free, not one that waits for nothing else. A waiter whose
--- connection is gone leaves the queue: it comes back to its old place if it lives. While the queue is `unsettled` all keep
--- their places: those who live are not all back after an outage. Where channels are refused waiters look by themselves.
-local function wake(is_free, unsettled)
+-- A waiter that is missed is gone if nothing was heard of it for 6 s more: after an outage, a failover or a moved slot
+-- those who live are not all back, which look at least every 5 s. Until then the time stands in its record, negative.
+local function is_gone(waiter, missed)
+  local ending, rest = string.match(call('HGET', waiting, waiter) or '', '^(%S+)(.*)$')
+  if not ending then return true end
+  ending = tonumber(ending)
+  if ending < 0 then return -ending <= ms end
+  if missed or ending <= ms then call('HSET', waiting, waiter, -(ms + 6000) .. rest) end
+  return false
+end
+-- Tells the first waiter that listens; unless the lock is free, not one that waits for nothing else. Where channels are
+-- refused waiters look by themselves.
+local function wake(is_free)
   local place = 0
   for _ = 1, 1000 do
     local waiter = call('ZRANGE', queue, place, place)[1]
@@ -17,7 +26,7 @@ local function wake(is_free, unsettled)
     else
       local heard = try('PUBLISH', ARGV[1] .. waiter, 'free')
       if type(heard) == 'table' or heard > 0 or polls == '1' then return end
-      if unsettled then place = place + 1 else leave_queue(waiter) end
+      if is_gone(waiter, true) then leave_queue(waiter) else place = place + 1 end
     end
   end
 end
