@@ -16,11 +16,9 @@ namespace dlock::redis {
 namespace {
 
 constexpr Duration kAskAgain = std::chrono::milliseconds(50);
-
 /// How long a TLS handshake may take before we ask whether that is TLS at all, and how long an answer may.
 constexpr Duration kDoubtAfter = std::chrono::milliseconds(500);
 constexpr Duration kProbeFor = std::chrono::milliseconds(300);
-
 /// So many pushed messages wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
 constexpr std::size_t kMostPushed = 1024;
 
@@ -40,8 +38,7 @@ struct Connection::Impl {
     Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
     std::optional<Error> failed;  ///< returned by the next advance()
-    std::optional<Error> denied;  ///< AUTH was refused, or HELLO tells of another kind of server; told when all that
-                                  ///< went with it has been answered
+    std::optional<Error> denied;  ///< AUTH was refused, or HELLO tells of another kind; told when all is answered
     TimePoint connect_by;
     bool greeted = false;
     std::deque<Greeting> due;  ///< greetings whose answers are to come
@@ -56,7 +53,7 @@ struct Connection::Impl {
     bool asks = false;   ///< the request has not begun to be written
     std::optional<ProtocolProbe> probe;
     std::optional<TimePoint> probe_at;  ///< begins, while TLS is shaken hands on; must be over, when that is `in_doubt`
-    std::optional<Error> in_doubt;      ///< why the connection ended, unless the server turns out to speak TLS
+    std::optional<Error> in_doubt;      ///< why the connection ended, unless the server speaks TLS or is a proxy
     ReplyReader reader;
     std::deque<Reply> replies;
 
@@ -142,6 +139,7 @@ void Connection::Impl::start_probe(ProtocolProbe::Protocol asked, TimePoint unti
   ConnectionSettings plain;
   plain.endpoint = settings.endpoint;
   plain.reached = settings.reached;
+  session->probe.reset();
   auto stream = dial(plain, until);
   if (stream) session->probe.emplace(std::move(*stream), asked);
 }
@@ -154,11 +152,14 @@ bool Connection::Impl::may_speak_tls(const Error& why, bool ready) const {
 
 Result<void> Connection::Impl::settle_doubt(TimePoint now) {
   Session& s = *session;
-  const auto tls = s.probe ? s.probe->advance() : std::optional(false);
-  if (tls == true) return broken(speaks_tls(), false);
-  if (tls)
-    s.in_doubt->next = "is it a Redis server that listens there, and no proxy (twemproxy) before one? check the port";
-  return tls || now >= *s.probe_at ? Result<void>(*s.in_doubt) : Result<void>();
+  const auto is_it = s.probe ? s.probe->advance() : std::optional(false);
+  if (is_it == true) return broken(s.probe->verdict(), false);
+  if (is_it && s.probe && s.probe->asked() == ProtocolProbe::Protocol::kTls) {
+    start_probe(ProtocolProbe::Protocol::kProxy, *s.probe_at);
+    return settle_doubt(now);
+  }
+  if (is_it) s.in_doubt->next = "is it a Redis server that listens there? check the port";
+  return is_it || now >= *s.probe_at ? Result<void>(*s.in_doubt) : Result<void>();
 }
 
 Result<void> Connection::Impl::go_on(TimePoint now, bool& ready, std::size_t& outstanding) {
@@ -183,7 +184,7 @@ Result<void> Connection::Impl::shake_hands(TimePoint now, bool& ready) {
   if (!settings.tls) return {};
   if (!s.probe_at) s.probe_at = now + kDoubtAfter;
   if (now >= *s.probe_at && !s.probe) start_probe(ProtocolProbe::Protocol::kPlain, s.connect_by);
-  return s.probe && s.probe->advance() == true ? broken(speaks_no_tls(), false) : Result<void>();
+  return s.probe && s.probe->advance() == true ? broken(s.probe->verdict(), false) : Result<void>();
 }
 
 Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& outstanding) {

@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view kPing = "PING\r\n"sv;
+constexpr std::string_view kPing = "*1\r\n$4\r\nPING\r\n"sv;  // inline it is nothing to a proxy
+constexpr std::string_view kGreeting = "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n"sv;
 
 /// A ClientHello of TLS 1.2 with one cipher suite that everybody refuses (RFC 5246, 7.4.1.2): the answer is an alert.
 constexpr std::string_view kHello =
@@ -23,7 +24,9 @@ bool begins_reply(std::string_view heard) { return heard[0] == '+' || heard[0] =
 
 }  // namespace
 
-std::string_view ProtocolProbe::question() const { return asked_ == Protocol::kPlain ? kPing : kHello; }
+std::string_view ProtocolProbe::question() const {
+  return asked_ == Protocol::kTls ? kHello : greeted_ ? kGreeting : kPing;
+}
 
 std::optional<bool> ProtocolProbe::advance() {
   if (!ready_) {
@@ -41,11 +44,16 @@ std::optional<bool> ProtocolProbe::advance() {
   std::array<char, 16> bytes;
   while (heard_.size() < 2) {
     auto n = stream_->read(bytes);
-    if (!n) return false;
+    if (!n) return greeted_;
     if (*n == 0) return std::nullopt;
     heard_.append(bytes.data(), *n);
   }
-  return asked_ == Protocol::kPlain ? begins_reply(heard_) : begins_tls(heard_);
+  if (asked_ != Protocol::kProxy) return asked_ == Protocol::kPlain ? begins_reply(heard_) : begins_tls(heard_);
+  if (greeted_ || heard_[0] != '+') return false;
+  greeted_ = true;
+  sent_ = 0;
+  heard_.clear();
+  return advance();
 }
 
 Error speaks_no_tls() {
@@ -53,9 +61,14 @@ Error speaks_no_tls() {
           "use redis:// instead of rediss://, or name the TLS port"};
 }
 
-Error speaks_tls() {
-  return {ErrorCode::kMisconfigured, "the server speaks TLS on that port",
-          "use rediss:// instead of redis://, or name the port without TLS"};
+Error ProtocolProbe::verdict() const {
+  if (asked_ == Protocol::kPlain) return speaks_no_tls();
+  if (asked_ == Protocol::kTls) {
+    return {ErrorCode::kMisconfigured, "the server speaks TLS on that port",
+            "use rediss:// instead of redis://, or name the port without TLS"};
+  }
+  return {ErrorCode::kMisconfigured, "a proxy (twemproxy) listens there, which does not pass on all that locks need",
+          "name the server itself"};
 }
 
 void ProtocolProbe::add_interest(std::vector<pollfd>& fds) const {

@@ -18,7 +18,11 @@ namespace dlock::redis {
 /// expects the other one does not answer. Never blocks. Single-threaded.
 class ProtocolProbe {
  public:
-  enum class Protocol { kPlain, kTls };
+  enum class Protocol {
+    kPlain,
+    kTls,
+    kProxy,  ///< answers PING, and closes the connection at HELLO, which every server answers
+  };
 
   ProtocolProbe(std::unique_ptr<ByteStream> stream, Protocol asked) : stream_(std::move(stream)), asked_(asked) {}
 
@@ -26,6 +30,9 @@ class ProtocolProbe {
   /// found out.
   std::optional<bool> advance();
   void add_interest(std::vector<pollfd>& fds) const;
+  Protocol asked() const { return asked_; }
+  /// The error that a "yes" means; the caller adds the server's name.
+  Error verdict() const;
 
  private:
   std::string_view question() const;
@@ -35,10 +42,9 @@ class ProtocolProbe {
   bool ready_ = false;
   std::size_t sent_ = 0;
   std::string heard_ = {};
+  bool greeted_ = false;  ///< the answer to HELLO is waited for
 };
 
-// The errors that the probe's answer means; the caller adds the server's name.
-Error speaks_no_tls();
-Error speaks_tls();
+Error speaks_no_tls();  ///< the caller adds the server's name
 
 }  // namespace dlock::redis

@@ -133,10 +133,35 @@ TEST_CASE("a server that ends the first connection without a word is asked wheth
     const Error error = world.fails();
     CHECK(error.code == row.code);
     CHECK(says(error, row.says));
-    CHECK((row.code == ErrorCode::kUnavailable && *row.answer != 0) == (error.next.find("is it a Redis server") == 0));
-    CHECK(world.server.dialled == 2);
+    const bool answered_otherwise = row.code == ErrorCode::kUnavailable && *row.answer != 0;
+    CHECK(answered_otherwise == (error.next.find("is it a Redis server") == 0));
+    CHECK(world.server.dialled == (answered_otherwise ? 3 : 2));  // the third: is it a proxy?
     CHECK(world.server.written.back().starts_with("\x16\x03\x01"));
     CHECK(world.clock.since_start() <= 300ms);
+  }
+}
+
+TEST_CASE("a server that ends connections without a word, but answers PING, is a proxy if it ends that one at HELLO") {
+  struct Row {
+    std::deque<ScriptedConnection::Piece> pieces;
+    ErrorCode code;
+    const char* says;
+  };
+  const Row rows[] = {
+      {{{"+PONG\r\n"}}, ErrorCode::kMisconfigured, "10.0.0.1:6379: a proxy (twemproxy) listens there"},
+      {{{"+PONG\r\n"}, {"-ERR", 0s, 2}}, ErrorCode::kUnavailable, "the server closed the connection"},  // restarted
+      {{{"-NOAUTH"}}, ErrorCode::kUnavailable, "the server closed the connection"},
+      {{}, ErrorCode::kUnavailable, "the server closed the connection"},
+  };
+  for (const Row& row : rows) {
+    World world;
+    world.next({}).ends = true;
+    world.next({}).ends = true;
+    world.next(row.pieces).ends = true;
+    const Error error = world.fails();
+    CHECK(error.code == row.code);
+    CHECK(says(error, row.says));
+    CHECK(world.server.dialled == 3);
   }
 }
 
