@@ -152,8 +152,14 @@ Result<void> LeaseAdmin::release(const LockName& name, const Owner& owner) {
       name, [&](const LeaseRow& row, ServerTime now) { return give_back(row, owner.text(), nullptr, now); },
       &unanswered);
   if (!released) return released.error();
-  if (*released || unanswered) return {};
-  return not_held(name);
+  if (!*released && !unanswered) return not_held(name);
+  if (*released) {
+    // Of a watched process: its keeper has the gate, and would keep it until it renews.
+    LeaseRow its = (*released)->before;
+    std::erase_if(its.holders, [&](const LeaseHolder& one) { return one.owner != owner.text(); });
+    tell_by_kill(name, its, (*released)->now);
+  }
+  return {};
 }
 
 Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {
