@@ -2,6 +2,7 @@
 #include "lib/lock/succession.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/human_text.h"
 #include "lib/lock/who_text.h"
@@ -69,9 +70,13 @@ std::optional<Refused> Succession::ask_holders(const LockState& state) {
     const auto asked = asked_.find(holder.owner);
     return !is_hold(holder.standing) || (asked != asked_.end() && asked->second == holder.token);
   });
+  const auto before = std::exchange(deaf_, std::nullopt);
   if (rest.holders.empty()) return std::nullopt;
   const auto told = revoke_(rest, who_replaces(spec_.reason));
-  if (!told && told.error().code == ErrorCode::kUnsupported) return Refused{told.error(), std::nullopt};
+  if (!told && told.error().code == ErrorCode::kUnsupported) {
+    deaf_ = rest.holders.front().owner;
+    if (deaf_ == before) return Refused{told.error(), std::nullopt};
+  }
   for (const Participant& holder : rest.holders) {
     if (told) asked_[holder.owner] = holder.token;
   }

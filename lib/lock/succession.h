@@ -29,7 +29,8 @@ class Succession {
   std::optional<TimePoint> look_at() const;
 
   /// After a look at `now`: the end of the wait, if a later one of this kind waits, or (behind_nobody) an earlier one
-  /// of any, or the store has no queue, or a holder cannot be asked. Else asks those holders that have not been asked.
+  /// of any, or the store has no queue, or a holder cannot be asked, twice: one that has just got it has perhaps not
+  /// said yet who it is. Else asks those holders that have not been asked.
   std::optional<Refused> judge(const LockState& state, TimePoint now);
   /// There was no answer to a look at `now`.
   void missed(TimePoint now) { looked_at_ = now; }
@@ -48,6 +49,7 @@ class Succession {
   std::optional<TimePoint> looked_at_;
   std::map<std::string, FencingToken> asked_;  ///< owner -> token
   std::set<std::string> earlier_;              ///< owners of those that waited before we did
+  std::optional<std::string> deaf_;            ///< owner that could not be asked at the last look
 };
 
 }  // namespace dlock

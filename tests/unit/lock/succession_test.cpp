@@ -59,10 +59,15 @@ TEST_CASE("a word that did not come through is said again, and a holder that can
   world.answer = Error{ErrorCode::kUnavailable, "no answer"};
   CHECK_FALSE(world.succession.judge(world.state({world.self()}), TimePoint(5s)));
   world.answer = Error{ErrorCode::kUnsupported, "cannot be asked"};
-  const auto refused = world.succession.judge(world.state({world.self()}), TimePoint(6s));
+  // One that has just got it, and has not written down yet who it is, is no stranger at the next look.
+  LockState unnamed = world.state({world.self()});
+  unnamed.holders.front().owner = "connection 5";
+  CHECK_FALSE(world.succession.judge(unnamed, TimePoint(6s)));
+  CHECK_FALSE(world.succession.judge(world.state({world.self()}), TimePoint(7s)));
+  const auto refused = world.succession.judge(world.state({world.self()}), TimePoint(8s));
   REQUIRE(refused);
   CHECK(refused->error.code == ErrorCode::kUnsupported);
-  CHECK(world.asked.size() == 2);
+  CHECK(world.asked.size() == 4);
 }
 
 TEST_CASE("a waiter gives way to the last one of its kind that came after it, and to no other") {
