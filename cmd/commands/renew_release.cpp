@@ -10,6 +10,7 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/json_writer.h"
+#include "lib/lock/once_session.h"
 
 namespace dlock {
 namespace {
@@ -84,23 +85,36 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
 
 namespace {
 
+int say_released(const std::string& owner, bool released, const Options& options, const LockAdmin& backend,
+                 const Runtime& runtime, Output& out) {
+  if (!options.json) return 0;
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.release/2").key("key").text(options.keys.front().text());
+  json.key("store").text(backend.store()).key("owner").text_or_null(owner);
+  json.key("released").boolean(released).end_object();
+  return print(out, runtime.log, json.line());
+}
+
 /// `release --slot`: the key is that of the slot. What has run may run again.
-int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runtime) {
+int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& slot = options.keys.front();
   const auto state = backend.inspect(slot);
   if (!state) return fail(runtime.log, state.error());
-  if (state->holders.empty() && options.if_held) return 0;
-  if (state->holders.empty()) {
+  const bool remembered = is_slot(*state);
+  if (!remembered && !options.if_held) {
     return fail(runtime.log, {ErrorCode::kLost, slot_text(slot) + " is not remembered", "nothing was changed"});
   }
-  const auto freed = backend.force_release(slot, *state, "");
-  return freed ? 0 : fail(runtime.log, freed.error());
+  if (remembered) {
+    const auto freed = backend.force_release(slot, *state, "");
+    if (!freed) return fail(runtime.log, freed.error());
+  }
+  return say_released(remembered ? state->holders.front().owner : "", remembered, options, backend, runtime, out);
 }
 
 }  // namespace
 
 int release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
-  if (!options.slot.empty()) return forget_slot(options, backend, runtime);
+  if (!options.slot.empty()) return forget_slot(options, backend, runtime, out);
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   if (const auto lease = check_is_lease(backend, options, runtime, true); !lease)
@@ -109,12 +123,7 @@ int release_command(const Options& options, LockAdmin& backend, const Runtime& r
   if (released) record_lease(Event::Kind::kReleased, backend.store(), {}, options, runtime);
   const bool was_lost = !released && released.error().code == ErrorCode::kLost;
   if (!released && !(was_lost && options.if_held)) return fail(runtime.log, released.error());
-  if (!options.json) return 0;
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.release/2").key("key").text(key.text());
-  json.key("store").text(backend.store()).key("owner").text(owner.text());
-  json.key("released").boolean(!was_lost).end_object();
-  return print(out, runtime.log, json.line());
+  return say_released(owner.text(), !was_lost, options, backend, runtime, out);
 }
 
 }  // namespace dlock

@@ -17,8 +17,10 @@
 namespace dlock {
 namespace {
 
-bool matches(const LockName& pattern, const LockName& name) {
-  return name == pattern || fnmatch(pattern.text().c_str(), name.text().c_str(), 0) == 0;
+/// A slot that has run is meant only by what names slots.
+bool matches(const LockName& pattern, const LockState& state) {
+  if (is_slot(state) && pattern.text().find(kOnceMark) == std::string::npos) return false;
+  return state.name == pattern || fnmatch(pattern.text().c_str(), state.name.text().c_str(), 0) == 0;
 }
 
 void put_in_order(std::vector<LockState>& locks) {
@@ -69,7 +71,7 @@ Result<LiveLocks> look_at_keys(const std::vector<LockName>& keys, LockAdmin& bac
     wanted.unreadable = std::move(live->unreadable);
     for (LockState& state : live->locks) {
       const bool meant = std::any_of(keys.begin(), keys.end(),
-                                     [&](const LockName& key) { return is_pattern(key) && matches(key, state.name); });
+                                     [&](const LockName& key) { return is_pattern(key) && matches(key, state); });
       if (meant) wanted.locks.push_back(std::move(state));
     }
   }

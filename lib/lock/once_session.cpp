@@ -22,9 +22,13 @@ std::string ran_text(const std::optional<LockState>& state, WallTime now) {
   return text + (who.ran.empty() ? "" : ", " + printable(who.ran));
 }
 
-constexpr std::string_view kSlots = ":once:";
+std::string slots_of(const LockName& key) { return key.text() + std::string(kOnceMark); }
 
-std::string slots_of(const LockName& key) { return key.text() + std::string(kSlots); }
+/// Whether the answer to an attempt, or a look, is that of a slot that has run; as far as the store knows.
+bool has_run(const Refused& refused) {
+  if (refused.error.code != ErrorCode::kBusy) return false;
+  return !refused.state || refused.state->holders.empty() || is_slot(*refused.state);
+}
 
 }  // namespace
 
@@ -37,14 +41,15 @@ Result<LockName> slot_name(const LockName& key, std::string_view slot) {
 }
 
 std::string slot_text(const LockName& slot) {
-  const std::size_t end = slot.text().find(kSlots);
+  const std::size_t end = slot.text().find(kOnceMark);
   if (end == std::string::npos) return slot.text();
-  return "slot " + slot.text().substr(end + kSlots.size()) + " of " + slot.text().substr(0, end);
+  return "slot " + slot.text().substr(end + kOnceMark.size()) + " of " + slot.text().substr(0, end);
 }
 
 bool is_slot(const LockState& state) {
-  const bool ran = !state.holders.empty() && !state.holders.front().ran.empty();
-  return ran && state.name.text().find(kSlots) != std::string::npos;
+  if (state.holders.empty()) return false;
+  const Participant& who = state.holders.front();
+  return (!who.ran.empty() || who.at_least > Duration(0)) && state.name.text().find(kOnceMark) != std::string::npos;
 }
 
 void add_remembered(LockState& state, LockAdmin& admin) {
@@ -70,6 +75,7 @@ std::optional<Refused> OnceSession::look() {
   auto* refused = std::get_if<Refused>(&answer);
   if (refused == nullptr) return std::nullopt;
   if (refused->error.code != ErrorCode::kBusy) return std::move(*refused);
+  if (!has_run(*refused)) return std::nullopt;
   return Refused{{ErrorCode::kRepeated, slot_text(policy_.slot) + " " + ran_text(refused->state, clock_.wall()), ""},
                  std::nullopt};
 }
@@ -112,7 +118,9 @@ void OnceSession::remember() {
   auto slot = open_slot_(Wants::kTake);
   if (!slot) return warn(slot.error());
   auto answer = acquire_and_wait(**slot, clock_);
-  if (const auto* refused = std::get_if<Refused>(&answer)) return warn(refused->error);
+  const auto* refused = std::get_if<Refused>(&answer);
+  if (refused && has_run(*refused)) return;  // a run inside this one has done it
+  if (refused) return warn(refused->error);
   (*slot)->command_ended(*status);
   if (const auto left = (*slot)->detach({policy_.remember, std::nullopt}); !left) warn(left.error());
 }

@@ -26,10 +26,14 @@ struct OncePolicy {
 /// for what no lock name may have, and where both together are too long for one.
 Result<LockName> slot_name(const LockName& key, std::string_view slot);
 
+/// Between a key and the name of a slot.
+inline constexpr std::string_view kOnceMark = ":once:";
+
 /// "slot 2026-11-26 of nightly", as a person knows it.
 std::string slot_text(const LockName& slot);
 
-/// Whether it is the lease of a slot that has run: no command runs under it, and none waits for it.
+/// Whether it is the lease of a slot that has run, or is about to be: no command runs under it. An ordinary lock may
+/// have such a name, too.
 bool is_slot(const LockState& state);
 
 /// The slots of `state` that have run, into state.remembered. Best effort: what cannot be read is left out.

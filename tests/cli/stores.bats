@@ -198,8 +198,24 @@ once_for_each_slot() {
   run -64 dlock run --once $'a\tb' "$key" -- touch ran
   run -64 dlock run --once "$(printf '%0300d' 7)" "$key" -- touch ran
   [ ! -e ran ]
-  run -0 dlock release --slot s1 "$key"
+  # What is remembered is not held: no series, no match of a pattern that does not name slots.
+  run -0 dlock metrics --match "$key*"
+  [[ "$output" != *"$key:once"* ]]
+  run -0 dlock force-release --yes "$key*"
+  run -0 --separate-stderr dlock release --json --slot s1 "$key"
+  jq -e --arg key "$key:once:s1" '.schema == "dlock.release/2" and .key == $key and .released' <<<"$output"
   run -79 dlock release --slot s1 "$key"
+  # Inside a run of the same slot it runs, and is remembered, once.
+  run -0 dlock run --once s4 "$key" -- dlock run --once s4 "$key" -- true
+  [ "$output" = "" ]
+  # An ordinary lock of such a name is no slot that has run, and is taken from nobody.
+  hold_lock "$key:once:s3"
+  run -79 dlock release --slot s3 "$key"
+  run -0 dlock run --once s3 "$key" -- touch ran
+  [[ "$output" == *"$key:once:s3 is not remembered, and may run again"* ]]
+  [ -e ran ]
+  rm ran
+  let_go
   run -0 dlock run --once s1 --remember 1s "$key" -- touch ran
   [ -e ran ]
   wait_until is_free "$key:once:s1"
