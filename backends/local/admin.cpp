@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/admin.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "backends/local/files/path_lock.h"
 #include "backends/local/view.h"
+#include "lib/lock/once_session.h"
 
 namespace dlock::local {
 
@@ -75,8 +78,8 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   return all;
 }
 
-/// Drops the records of a key without holders and waiters. The file stays: removing it would split the lock between
-/// those who have it open and those who come.
+/// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
+/// there are many. Who has opened it sees, once it has the guard, that it was removed.
 Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
   const auto dir = context_.directory();
   if (!dir) return dir.error();
@@ -91,9 +94,15 @@ Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, boo
   if (!header) return header.error();
   const auto name = LockName::parse((*file)->key().value_or(std::string()));
   const std::size_t records = (*file)->read_records().size();
-  const auto live = (*file)->live();
-  if (!live) return live.error();
-  if (!name || records == 0 || !live->empty()) return std::optional<Swept>();
+  const auto view = read_view(**file, name && name->is_path(), context_.runtime.clock.now());
+  if (!view) return view.error();
+  const bool in_use = !view->holders.empty() || !view->waiters.empty();
+  if (!name || in_use) return std::optional<Swept>();
+  const bool slot = name->text().find(kOnceMark) != std::string::npos;
+  if (slot && (dry_run || unlinkat((*dir)->fd(), file_name.c_str(), 0) == 0)) {
+    return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
+  }
+  if (records == 0) return std::optional<Swept>();
   if (!dry_run) {
     header->ring = kSmallRing;
     header->next_record = 0;

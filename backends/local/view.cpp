@@ -35,6 +35,7 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
     participant.token = FencingToken(seat.ticket.ticket);
     participant.count = seat.ticket.entries;
     if (seat.placed) participant.slot = seat.placed->record.slot();
+    if (seat.is_kept) participant.ran = kEndedWithDlock;
     const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
     if (seat.placed && seat.placed->record.has_ended(now)) participant.standing = dlock::Standing::kLeaseOver;
   }
@@ -62,8 +63,8 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
   }
   if (record.flags & Record::kRan)
     participant.ran = wait_status_text(static_cast<int>(record.flags >> Record::kStatusAt));
-  if (holder && seat.is_kept) participant.ran = kEndedWithDlock;
-  if (record.flags & Record::kDetached) mark_lease(participant, record.watch_pid != 0 ? record.watch_pid : record.pid);
+  const std::int64_t keeper = record.watch_pid != 0 ? record.watch_pid : record.pid;
+  if (record.flags & Record::kDetached) mark_lease(participant, holder && seat.is_kept ? 0 : keeper);
   if (record.watch_pid == 0) participant.note.clear();
   if (const std::string note = seat.is_kept ? "" : note_about(record, context); !note.empty()) participant.note = note;
   return participant;

@@ -72,6 +72,16 @@ Result<std::vector<Swept>> RowAdmin::sweep(bool dry_run) {
     }
     swept.push_back({name, "a lease that ended without a release"});
   }
+  const auto slots = table_.free_slots(soon());
+  if (!slots) return slots.error();
+  for (const LockName& name : *slots) {
+    if (!dry_run) {
+      const auto gone = table_.remove_free(name, soon());
+      if (!gone) return gone.error();
+      if (!*gone) continue;
+    }
+    swept.push_back({name, "the row of a slot that is not remembered"});
+  }
   return swept;
 }
 

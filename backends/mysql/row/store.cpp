@@ -9,6 +9,7 @@
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/text.h"
+#include "lib/lock/once_session.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -333,6 +334,15 @@ Result<std::vector<LockName>> RowStore::over(TimePoint until) {
 
 Result<bool> RowStore::sweep(const LockName& name, TimePoint until) {
   return change(freeing(name, kOver), until, nullptr);
+}
+
+Result<std::vector<LockName>> RowStore::free_slots(TimePoint until) {
+  if (strategy_ == Strategy::kUnique) return std::vector<LockName>();
+  return names_where("{state}={free} AND {name} LIKE '%" + std::string(kOnceMark) + "%'", until);
+}
+
+Result<bool> RowStore::remove_free(const LockName& name, TimePoint until) {
+  return change("DELETE FROM {table}" + where(name) + " AND {state}={free}", until, nullptr);
 }
 
 }  // namespace dlock::mysql

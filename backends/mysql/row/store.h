@@ -81,6 +81,8 @@ class RowStore {
   Result<std::vector<LockName>> over(TimePoint until);   ///< whose lease has ended and that were not taken since
   /// Frees the row of a lock whose lease has ended. False: there is none.
   Result<bool> sweep(const LockName& name, TimePoint until);
+  Result<std::vector<LockName>> free_slots(TimePoint until);  ///< rows of slots that are not remembered (occupy)
+  Result<bool> remove_free(const LockName& name, TimePoint until);
 
  private:
   std::string where(const LockName& name) const;
