@@ -145,6 +145,7 @@ void complete(RunReport& report, const Runtime& runtime, const Taken& taken, con
   report.locks = s.locks;
   const bool named = s.contention && !s.contention->holders.empty();
   if (report.outcome == RunReport::Outcome::kBusy && named) report.holder = s.contention->holders.front();
+  if (s.contention) report.superseded_by = s.contention->superseded_by;
 }
 
 /// "run a b -c STR": without -- there is one KEY, and `b` is CMD.

@@ -153,13 +153,13 @@ std::string outcome_text(const Episode& episode) {
     case Episode::End::kLost:
       return with_why("LOST", episode.why) + (was_killed(episode) ? "; KILL" : "");
     case Episode::End::kBusy:
-      return with_why("busy", held_by());
+      return with_why("busy", episode.why.empty() ? held_by() : episode.why);
     case Episode::End::kWithdrawn:
       return "gave up: " + signal_text(episode.signal.value_or(0));
     case Episode::End::kUnavailable:
       return with_why("unavailable", episode.why);
     case Episode::End::kRefused:
-      return with_why("refused", episode.why);
+      return with_why(episode.outcome == "repeated" ? "not run again" : "refused", episode.why);
     case Episode::End::kUnlocked:
       return "ran WITHOUT the lock";
   }

@@ -32,6 +32,7 @@ void put_circumstances(JsonWriter& json, const RunReport& report) {
   json.end_array().key("holder");
   if (report.holder) put_participant(json, *report.holder);
   else json.null();
+  if (!report.superseded_by.empty()) json.key("why").text("superseded by " + report.superseded_by);
 }
 
 std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {

@@ -29,6 +29,7 @@ struct RunReport {
   std::string reason = {};                 ///< as --reason says
   std::vector<std::string> command = {};   ///< with its arguments
   std::optional<Participant> holder = {};  ///< when busy: the first of those who held it at the last look
+  std::string superseded_by = {};          ///< when busy: a later run, for which this one was given up
 };
 
 /// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".

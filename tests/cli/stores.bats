@@ -177,8 +177,10 @@ once_for_each_slot() {
   wait "$second"
   grep -q "s1 of $key ran on $(hostname) .* ago" second
   grep -q ", status 0" second
-  run -0 dlock run -q --once s1 "$key" -- touch ran
+  run -0 dlock run -q --events "$PWD/events" --once s1 "$key" -- touch ran
   [ "$output" = "" ]
+  run -0 dlock history --events "$PWD/events" "$key"
+  [[ "$output" == *"not run again: $key:once:s1 ran on "*", status 0"* ]]
   run -9 dlock run -E 9 --once s1 "$key" -- touch ran
   [ ! -e ran ]
   is_free "$key"
@@ -372,10 +374,13 @@ superseded() {
   wait_until has 1 waiters "$key"
   run -75 dlock run -n --replace "$key" -- touch ran
   for n in 1 2; do
-    start_watched "one$n" dlock run --newest -m "push $n" "$key" -- sh -c "echo $n >>ran"
+    start_watched "one$n" dlock run --newest --report "report$n" --events "$PWD/events" -m "push $n" "$key" -- sh -c "echo $n >>ran"
     wait_until waits "push $n"
   done
   [ "$(how_ended one1)" = "exit 75" ]
+  jq -e '.outcome == "busy" and (.why | test("^superseded by .*: push 2$"))' report1
+  run -0 dlock history --events "$PWD/events" "$key"
+  [[ "$output" == *"busy: superseded by "*": push 2"* ]]
   let_go
   [ "$(how_ended one2)" = "exit 0" ]
   [ "$(how_ended other)" = "exit 0" ]
