@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "backends/local/context.h"
-#include "backends/local/doctor.h"
 #include "backends/local/fence_file.h"
 #include "backends/local/leases.h"
-#include "backends/local/neighbours.h"
 #include "lib/lock/admin_common.h"
 
 namespace dlock::local {
@@ -22,7 +20,7 @@ class LocalAdmin final : public AdminCommon {
 
   const std::string& store() const override { return context_.settings.store; }
   Result<LockState> inspect(const LockName& name) override;
-  LiveLocks inspect_neighbours() override { return look_at_neighbours(context_); }
+  LiveLocks inspect_neighbours() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return local::force_release(context_, name, shown, by);
   }
@@ -39,7 +37,7 @@ class LocalAdmin final : public AdminCommon {
     return local::fence(context_, resource, token, wait);
   }
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
-  std::vector<Finding> diagnose() override { return local::diagnose(context_); }
+  std::vector<Finding> diagnose() override;
 
  private:
   Result<KnownLocks> known_locks() override;

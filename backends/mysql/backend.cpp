@@ -8,7 +8,7 @@
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/row/admin.h"
 #include "backends/mysql/row/lock.h"
-#include "lib/keeper/exclusive_only.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
 
 namespace dlock {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/base/human_text.h"

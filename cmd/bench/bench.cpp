@@ -2,11 +2,129 @@
 #include "cmd/bench/bench.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 
+#include "cmd/bench/lanes.h"
 #include "cmd/show/exit_status.h"
+#include "lib/base/process.h"
+#include "lib/base/system_error.h"
+#include "lib/keeper/control.h"
+#include "lib/lock/blocking_session.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {
+namespace {
+
+constexpr Duration kReleaseTime = std::chrono::seconds(5);
+
+LockSpec bench_spec(const LockName& key, const WaitPolicy& wait) {
+  return {.name = key, .owner = Owner::random(), .wait = wait, .reason = "dlock bench", .ancestor = {}};
+}
+
+/// Who had the lock last.
+struct Baton {
+  std::atomic<std::int64_t> released_at;  ///< boot clock in ns
+  std::atomic<pid_t> last_holder;
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
+
+void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Baton& baton,
+              BenchLane& lane) {
+  SystemClock clock;  // the parent's may own a timer, which fork would make us share
+  const Runtime runtime{clock, log};
+  LockSpec spec = bench_spec(plan.key, {.until = until});
+  while (lane.rounds < plan.rounds && clock.now() < until) {
+    spec.owner = Owner::random();
+    const auto give_back = take(spec, runtime);
+    const TimePoint granted = clock.now();
+    Result<void> released;
+    if (give_back) {
+      const std::int64_t before = baton.released_at.load();
+      if (const pid_t last = baton.last_holder.exchange(getpid()); last != 0 && last != getpid()) {
+        lane.sample_ns[lane.samples++] = granted.time_since_epoch().count() - before;
+      }
+      baton.released_at.store(clock.now().time_since_epoch().count());
+      released = (*give_back)();
+      if (released) ++lane.rounds;
+    }
+    const Error* error = !give_back ? &give_back.error() : !released ? &released.error() : nullptr;
+    if (!error) continue;
+    if (error->code == ErrorCode::kBusy) return;  // the time is over
+    return lane.fail(*error);
+  }
+}
+
+Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, const BenchPlan& plan) {
+  Clock& clock = runtime.clock;
+  AloneResult result;
+  std::vector<Duration> samples;
+  LockSpec spec = bench_spec(plan.key, {.once = true, .until = {}});
+  const TimePoint start = clock.now();
+  while (samples.size() < plan.rounds && clock.now() - start < plan.time) {
+    spec.owner = Owner::random();
+    const TimePoint begin = clock.now();
+    const auto give_back = take(spec, runtime);
+    if (!give_back) return give_back.error();
+    if (auto released = (*give_back)(); !released) return released.error();
+    samples.push_back(clock.now() - begin);
+  }
+  result.took = clock.now() - start;
+  result.round = Latencies(std::move(samples));
+  return result;
+}
+
+}  // namespace
+
+Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan) {
+  const Shared<BenchLane> lanes(plan.processes);
+  const Shared<Baton> baton(1);
+  if (!lanes.valid() || !baton.valid())
+    return system_error("cannot share memory with the processes of the benchmark", errno);
+  const SystemClock clock;
+  const TimePoint start = clock.now();
+  const auto pids = start_processes(
+      plan.processes, [&](std::size_t i) { run_lane(take, plan, log, start + plan.time, baton[0], lanes[i]); });
+  for (const pid_t pid : pids) reap(pid);
+  if (pids.size() < 2)
+    return Error{ErrorCode::kSystem, "cannot start the processes of the benchmark", "see: ulimit -u"};
+  ContendedResult result;
+  result.took = clock.now() - start;
+  result.fewest = plan.rounds;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    result.rounds += lanes[i].rounds;
+    result.fewest = std::min(result.fewest, lanes[i].rounds);
+    result.most = std::max(result.most, lanes[i].rounds);
+  }
+  auto hand_over = gathered(lanes, pids.size());
+  if (!hand_over) return hand_over.error();
+  result.hand_over = std::move(*hand_over);
+  return result;
+}
+
+TakeLock take_session(OpenSession open) {
+  return [open = std::move(open)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+    auto opened = open(spec);
+    if (!opened) return opened.error();
+    const std::shared_ptr<LockSession> session = std::move(*opened);
+    auto answer = acquire_and_wait(*session, runtime.clock);
+    if (auto* refused = std::get_if<Refused>(&answer)) return std::move(refused->error);
+    return GiveBack([session, &runtime] { return release_and_wait(*session, runtime.clock, kReleaseTime); });
+  };
+}
+
+TakeLock take_kept(KeepLock keep) {
+  return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+    auto opened = keep(spec, runtime);
+    if (!opened) return opened.error();
+    const std::shared_ptr<LockDriver> lock = std::move(*opened);
+    NoControl control;
+    auto answer = lock->acquire(control);
+    if (!answer) return Error{ErrorCode::kInternal, "the lock was neither granted nor refused"};
+    if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
+    return GiveBack([lock, &runtime] { return lock->release(runtime.clock.now() + kReleaseTime); });
+  };
+}
 
 std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
                        const ContendedResult& contended, const Look& look) {

@@ -1,14 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
-#include "cmd/bench/bench_rounds.h"
+#include "cmd/bench/latencies.h"
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
+#include "cmd/wiring/compose.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
 #include "lib/base/runtime.h"
+#include "lib/base/time.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock {
+
+/// How a benchmark takes one lock as its LockSpec says, on the clock of its own process. Returns a function that
+/// releases the lock; if that is destroyed without a call, the lock is let go as by the destruction of a LockSession.
+using GiveBack = std::function<Result<void>()>;
+using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
+
+/// Takes a lock of a backend inside this program.
+TakeLock take_session(OpenSession open);
+/// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
+/// own start.
+TakeLock take_kept(KeepLock keep);
+
+/// The plan of one measurement, which ends when the time or the rounds are used up.
+struct BenchPlan {
+  LockName key;
+  Duration time = std::chrono::seconds(1);
+  std::size_t rounds = kMostBenchRounds;  ///< of one process
+  int processes = 4;                      ///< that contend
+};
+
+/// One process that takes and gives back a free lock.
+struct AloneResult {
+  Latencies round;  ///< open, acquire, release
+  Duration took{0};
+};
+
+/// Several processes that want the same lock all the time.
+struct ContendedResult {
+  Latencies hand_over;     ///< from the release of one process to the grant of another
+  std::size_t rounds = 0;  ///< of all
+  std::size_t fewest = 0;  ///< rounds of the process that got the fewest
+  std::size_t most = 0;
+  Duration took{0};
+};
+
+/// Forks. REQUIRES: one thread. All processes are gone when it returns; they die with their parent.
+Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan);
 
 /// The store that is measured.
 struct BenchStore {

@@ -4,14 +4,44 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 
 #include "cmd/options/foreign_words.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
-#include "lib/lock/path_key.h"
+#include "lib/base/result.h"
+#include "lib/lock/lock_name.h"
 
 namespace dlock {
 namespace {
+
+/// realpath(3); empty if something of it does not exist or is out of reach.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : std::string();
+}
+
+/// The one name of the file that a key beginning with "/", "./" or "../" means, however it was spelled: without
+/// symbolic links, "." and "..". A file that does not exist has its directory's one name and its own. Unchanged if the
+/// directory is not there or out of reach, where nothing can be locked. Invalid if the file's one name is no key (too
+/// long, not UTF-8). Asks the file system. REQUIRES: name.is_path() or name.is_relative_path().
+Result<LockName> canonical_path_key(const LockName& name) {
+  const std::string here = name.is_path() ? std::string() : real_path(".") + "/";
+  const std::string path = here + name.text();
+  std::string real = real_path(path);
+  if (real.empty()) {
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = real_path(path.substr(0, slash + 1));
+    if (folder.empty() || slash + 1 == path.size()) return LockName::parse(path);
+    real = folder + (folder.ends_with('/') ? "" : "/") + path.substr(slash + 1);
+  }
+  auto canonical = LockName::parse(real);
+  if (canonical) return canonical;
+  Error error = canonical.error();
+  error.message = "the file that " + path + " leads to cannot be a key: " + error.message;
+  return error;
+}
 
 class Placer {
  public:

@@ -6,7 +6,7 @@
 
 #include "cmd/options/options.h"
 #include "lib/base/result.h"
-#include "lib/run/on_lost.h"
+#include "lib/run/supervisor.h"
 
 namespace dlock {
 

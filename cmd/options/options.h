@@ -20,7 +20,7 @@
 #include "lib/lock/lock_spec.h"
 #include "lib/lock/once_session.h"
 #include "lib/lock/owner.h"
-#include "lib/run/on_lost.h"
+#include "lib/run/supervisor.h"
 #include "lib/stock/quantity.h"
 
 namespace dlock {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cmd/verify/driver.h"
-#include "cmd/verify/framing.h"
+#include "cmd/verify/relay.h"
 #include "cmd/verify/sandbox.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"

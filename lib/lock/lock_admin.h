@@ -11,7 +11,6 @@
 #include "lib/base/time.h"
 #include "lib/base/unique_fd.h"
 #include "lib/lock/fencing_token.h"
-#include "lib/lock/finding.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_session.h"
@@ -19,6 +18,24 @@
 #include "lib/lock/owner.h"
 
 namespace dlock {
+
+/// One finding of `dlock doctor`.
+struct Finding {
+  enum class Verdict { kOk, kWarn, kFail };
+  Verdict verdict = Verdict::kOk;
+  std::string what;                               ///< the thing that was looked at, and the value found
+  std::string remedy;                             ///< the command or setting that mends it; empty when ok
+  ErrorCode failure = ErrorCode::kMisconfigured;  ///< of a kFail: decides the exit status
+
+  static Finding ok(std::string what);
+  static Finding warn(std::string what, std::string remedy);
+  static Finding fail(std::string what, std::string remedy, ErrorCode failure = ErrorCode::kMisconfigured);
+  static Finding fail(const Error& error);
+};
+
+/// The meaning for its locks of a server's clock that is `offset_ms` ahead of ours: a warning when it is more than a
+/// second off, either way. Leases count by rates, but people read the times.
+Finding clock_finding(const std::string& server, std::int64_t offset_ms);
 
 /// Something that `dlock gc` has removed, or would remove: one line, for people.
 struct Swept {

@@ -11,6 +11,9 @@
 
 namespace dlock {
 
+/// For stores that have only exclusive locks. Unsupported, naming the option, if `spec` asks for more.
+Result<void> check_exclusive_only(const LockSpec& spec, const std::string& store);
+
 // Errors and notes about one lock that are the same in every store.
 
 /// Lost: `token` is not that of a present holder.

@@ -21,8 +21,8 @@ class LockName {
   const std::string& text() const { return text_; }
   /// As it is typed in a shell, after the options: "deploy/prod", "'a b'", "-- -x".
   std::string typed() const;
-  /// A name that begins with '/' means that very file, on the local backend; one of "./" and "../" does once it has
-  /// been made such a name (canonical_path_key()).
+  /// A name that begins with '/' means that very file, on the local backend; one of "./" and "../" does once the
+  /// command line has made it such a name.
   bool is_path() const { return text_.front() == '/'; }
   bool is_relative_path() const { return text_.starts_with("./") || text_.starts_with("../"); }
   auto operator<=>(const LockName&) const = default;

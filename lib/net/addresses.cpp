@@ -50,6 +50,12 @@ std::optional<Address> ipv6(const std::string& host, std::uint16_t port) {
 
 }  // namespace
 
+std::string Endpoint::text() const {
+  if (!socket.empty()) return socket;
+  const bool six = host.find(':') != std::string::npos;
+  return (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
 std::vector<Address> known_addresses(const std::string& host, std::uint16_t port) {
   if (host == "localhost") return {*ipv4("127.0.0.1", port), *ipv6("::1", port)};
   if (const auto four = ipv4(host.c_str(), port)) return {*four};

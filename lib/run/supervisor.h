@@ -9,9 +9,15 @@
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/lock/lock_session.h"
-#include "lib/run/on_lost.h"
 
 namespace dlock {
+
+/// Treatment of the command when the lock is lost (--on-lost).
+struct OnLost {
+  enum class Kind { kTerm, kKill, kSignal, kIgnore };
+  Kind kind = Kind::kTerm;
+  int signal = 0;  ///< with kSignal: sent to the command once, nothing else
+};
 
 /// The decisions of the supervisor: what to do on each event while a lock is taken, a command runs under it, and it is
 /// released. Pure: no clock, no process, no session; run_locked.h carries them out. The phases:

@@ -6,9 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "lib/stock/ledger_transaction.h"
 #include "lib/stock/segment_plan.h"
-#include "lib/stock/take_order.h"
+#include "lib/stock/stock_ledger.h"
 
 namespace dlock {
 namespace {

@@ -20,7 +20,7 @@ refused() { # FILE INCLUDE
   refused lib/x.h '"cmd/options/options.h"'
   refused lib/base/x.h '"lib/lock/owner.h"'
   refused backends/local/x.cpp '"cmd/options/options.h"'
-  refused backends/local/x.cpp '"lib/run/on_lost.h"'
+  refused backends/local/x.cpp '"lib/run/supervisor.h"'
   refused backends/local/x.cpp '"backends/redis/backend.h"'
   refused backends/local/x.cpp '"backends/registry.h"'
   refused cmd/commands/run.cpp '"backends/registry.h"'

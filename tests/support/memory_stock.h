@@ -9,7 +9,6 @@
 #include "lib/stock/request_record.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/stock.h"
-#include "lib/stock/take_order.h"
 
 namespace dlock::testing {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "backends/mysql/bound/admin.h"
-#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/connection/waiting.h"

@@ -12,8 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/base/time.h"
-#include "lib/net/endpoint.h"
+#include "lib/keeper/control.h"
+#include "lib/net/addresses.h"
 
 namespace dlock::mysql {
 
@@ -98,6 +100,15 @@ class Database {
   /// False once the connection is known to be broken. Checks the socket; sends nothing.
   virtual bool usable() = 0;
 };
+
+/// Waits for the outcome of the statement that was begun on `database`, until `until` (nullopt: for ever) or until
+/// control (may be nullptr) wants an end, and then for at most 400 ms more. Without an answer it abandons the
+/// connection, because a late answer would have no reader, and returns a Failure with `cancelled`: the outcome is
+/// unknown.
+Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control);
+
+/// begin() and await().
+Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control);
 
 /// How a connection is begun; the real one is connect_by_connector(), unless a test says otherwise.
 using Dial = std::function<std::unique_ptr<Database>(const DatabaseSettings&)>;

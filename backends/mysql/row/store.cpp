@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/sql_text.h"

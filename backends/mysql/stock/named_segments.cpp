@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "lib/base/result.h"
-#include "lib/net/endpoint.h"
+#include "lib/net/addresses.h"
 
 namespace dlock::redis {
 

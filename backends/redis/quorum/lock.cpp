@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "lib/keeper/exclusive_only.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 

@@ -36,7 +36,8 @@ class QuorumStore {
   /// Discards the vote of `server` after the round, and counts again.
   Outcome drop(std::size_t server, std::string why, Count count);
 
-  /// The holders that the servers have named (view_of()).
+  /// The lock by the ballots of the round: each holder that a server has named, with the data that most of these
+  /// servers have of it. `only_majorities`: without holders that cannot have a majority.
   LockState state(WallTime now, bool only_majorities) const;
 
   /// The error for too few answers, with each server's reason.

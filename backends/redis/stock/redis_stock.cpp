@@ -9,10 +9,9 @@
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
-#include "backends/redis/stock/stock_at_once.h"
 #include "backends/redis/stock/stock_batch.h"
 #include "backends/redis/stock/stock_calls.h"
-#include "backends/redis/stock/stock_words.h"
+#include "backends/redis/stock/stock_scripts.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock {

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "backends/redis/stock/scripts.h"
-#include "backends/redis/stock/stock_words.h"
+#include "backends/redis/stock/stock_scripts.h"
 
 namespace dlock::redis {
 namespace {
@@ -40,6 +40,17 @@ bool are_in_a_row(std::span<const StockStep> takes) {
 }
 
 }  // namespace
+
+std::optional<int> TakesAtOnce::segment(const StockRequest& request, int start) const {
+  if (request.only_segment || request.quantity < 1 || start < 0) return std::nullopt;
+  if (segments_ == 0 || request.stock.text() != stock_) return std::nullopt;
+  return start % segments_;
+}
+
+void TakesAtOnce::note(const LockName& stock, int segments) {
+  stock_ = stock.text();
+  segments_ = segments;
+}
 
 StockBatch::StockBatch(const LockName& stock, const StockNames& names, std::span<const StockStep> steps,
                        const Eval& eval)

@@ -8,7 +8,6 @@
 #include "backends/redis/wire/reply_reader.h"
 #include "backends/redis/wire/server_info.h"
 #include "backends/redis/wire/socket_stream.h"
-#include "backends/redis/wire/subscription.h"
 #include "backends/redis/wire/tls_stream.h"
 #include "lib/config/secret.h"
 

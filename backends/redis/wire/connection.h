@@ -17,7 +17,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
-#include "lib/net/endpoint.h"
+#include "lib/net/addresses.h"
 
 namespace dlock::redis {
 

@@ -109,7 +109,35 @@ Error too_much() {
           "is it the server that it should be? See: dlock doctor"};
 }
 
+/// "*9\r\n": how many, or how long.
+constexpr std::size_t kLongestHead = 24;
+
+char* put_head(char* to, char kind, std::size_t size) {
+  *to++ = kind;
+  to = std::to_chars(to, to + kLongestHead - 3, size).ptr;
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
+}
+
 }  // namespace
+
+bool is_pushed(const Reply& reply) {
+  if (reply.kind != Reply::Kind::kArray || reply.elements.empty()) return false;
+  const std::string& word = reply.elements[0].text;
+  return word == "message" || word == "pmessage" || word == "smessage";
+}
+
+bool is_subscription(const Command& command) {
+  constexpr std::string_view kEnding = "SUBSCRIBE";
+  if (command.empty() || command[0].size() < kEnding.size()) return false;
+  const std::string_view tail = std::string_view(command[0]).substr(command[0].size() - kEnding.size());
+  return std::equal(tail.begin(), tail.end(), kEnding.begin(), [](char a, char b) { return (a & ~0x20) == b; });
+}
+
+std::size_t answers_to(const Command& command) {
+  return is_subscription(command) && command.size() > 2 ? command.size() - 1 : 1;
+}
 
 std::string words_of(const Reply& reply) {
   std::string text = printable(reply.text, kForeignWords);
@@ -159,21 +187,6 @@ bool is_denied(const Reply& reply) {
   const auto says = [&](const char* words) { return reply.text.find(words) != std::string::npos; };
   return says("The user executing the script can't ") || says("ACL failure in script: ");  // up to Redis 7.0, and since
 }
-
-namespace {
-
-/// "*9\r\n": how many, or how long.
-constexpr std::size_t kLongestHead = 24;
-
-char* put_head(char* to, char kind, std::size_t size) {
-  *to++ = kind;
-  to = std::to_chars(to, to + kLongestHead - 3, size).ptr;
-  *to++ = '\r';
-  *to++ = '\n';
-  return to;
-}
-
-}  // namespace
 
 void append_encoded(std::string& out, const Command& command) {
   const std::size_t before = out.size();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+struct redisReader;
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,15 @@
 #include "backends/redis/wire/reply.h"
 #include "lib/base/result.h"
 
-struct redisReader;
-
 namespace dlock::redis {
+
+/// Whether `reply` is a message of a subscription, not the answer to a command.
+bool is_pushed(const Reply& reply);
+
+bool is_subscription(const Command& command);
+
+/// How many replies `command` gets: one, but a subscription one for each channel.
+std::size_t answers_to(const Command& command);
 
 /// Appends `command` to `out` as a RESP array.
 void append_encoded(std::string& out, const Command& command);

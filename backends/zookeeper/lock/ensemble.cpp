@@ -2,9 +2,12 @@
 #include "backends/zookeeper/lock/ensemble.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "backends/zookeeper/session/server_text.h"
 #include "lib/config/secret.h"
+#include "lib/lock/lease.h"
 #include "lib/net/lookup.h"
 
 namespace dlock::zookeeper {
@@ -41,7 +44,99 @@ Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& cloc
   }
 }
 
+constexpr Duration kAskNamesAgain = std::chrono::seconds(1);
+
+bool are_same(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  return std::set<std::string>(some.begin(), some.end()) == std::set<std::string>(others.begin(), others.end());
+}
+
 }  // namespace
+
+Duration timeout_to_ask(Duration ttl, Duration lock_delay) { return ttl + ttl / 2 + lock_delay; }
+
+Duration lease_within(Duration granted, Duration ttl, Duration lock_delay) {
+  return std::min(ttl, (granted - lock_delay) / 3 * 2);
+}
+
+TimePoint believed_until(TimePoint sent, TimePoint previous, Duration granted, Duration ttl, Duration lock_delay) {
+  const TimePoint lease_ends = lease_deadline(sent, lease_within(granted, ttl, lock_delay));
+  const TimePoint session_ends = lease_deadline(previous, granted - lock_delay);
+  return std::min(lease_ends, session_ends);
+}
+
+/// Looks the names of a URL up again, once a second. Single-threaded.
+class MovingServers {
+ public:
+  /// `addresses`: what was found at `now`.
+  MovingServers(std::vector<BackendUrl::Host> hosts, std::vector<std::string> addresses, TimePoint now);
+
+  const std::vector<std::string>& addresses() const { return addresses_; }  ///< as they were found last
+  /// The addresses if they are others than before. To be called again and again while there is no connection; does not
+  /// block.
+  std::optional<std::vector<std::string>> look(TimePoint now);
+
+ private:
+  void start();
+  void collect();
+
+  const std::vector<BackendUrl::Host> hosts_;
+  std::vector<std::string> addresses_;
+  TimePoint asked_at_;
+  std::vector<Lookup> asked_;       ///< those that have not been answered yet
+  std::vector<std::string> fresh_;  ///< answers of the others
+  bool complete_ = true;            ///< each host had an address
+};
+
+MovingServers::MovingServers(std::vector<BackendUrl::Host> hosts, std::vector<std::string> addresses, TimePoint now)
+    : hosts_(std::move(hosts)), addresses_(std::move(addresses)), asked_at_(now) {}
+
+void MovingServers::start() {
+  fresh_.clear();
+  complete_ = true;
+  for (const BackendUrl::Host& host : hosts_) {
+    const auto known = known_addresses(host.name, host.port);
+    for (const Address& address : known) fresh_.push_back(server_text(address.get()));
+    if (!known.empty()) continue;
+    auto lookup = Lookup::start(host.name, host.port);
+    if (lookup) asked_.push_back(std::move(*lookup));
+    else complete_ = false;
+  }
+}
+
+void MovingServers::collect() {
+  std::vector<Lookup> silent;
+  for (Lookup& lookup : asked_) {
+    const auto found = lookup.take();
+    if (!found) {
+      silent.push_back(std::move(lookup));
+      continue;
+    }
+    const bool has_some = *found && !(*found)->empty();
+    complete_ = complete_ && has_some;
+    if (!has_some) continue;
+    for (const Address& address : **found) fresh_.push_back(server_text(address.get()));
+  }
+  asked_ = std::move(silent);
+}
+
+/// A host that has no address now may be where it was: then the old ones are tried as well.
+std::optional<std::vector<std::string>> MovingServers::look(TimePoint now) {
+  if (asked_.empty()) {
+    if (now < asked_at_ + kAskNamesAgain) return std::nullopt;
+    asked_at_ = now;
+    start();
+  }
+  collect();
+  if (!asked_.empty()) return std::nullopt;
+  if (!complete_) {
+    for (const std::string& address : addresses_) {
+      if (std::set<std::string>(fresh_.begin(), fresh_.end()).count(address) == 0) fresh_.push_back(address);
+    }
+  }
+  if (fresh_.empty() || are_same(fresh_, addresses_)) return std::nullopt;
+  addresses_ = fresh_;
+  return addresses_;
+}
 
 Result<Ensemble> Ensemble::of(const BackendUrl& url, Clock& clock, OpenSession open) {
   auto settings = settings_of(url);
@@ -92,7 +187,7 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
   auto calls = open({*servers, digest_of(*settings_), timeout, attach ? std::optional(*attach) : std::nullopt});
-  if (calls) (*calls)->find_servers_by(moving_);
+  if (calls && moving_) (*calls)->find_servers_by([moving = moving_](TimePoint now) { return moving->look(now); });
   return calls;
 }
 

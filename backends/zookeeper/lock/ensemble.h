@@ -6,15 +6,46 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/lock/moving_servers.h"
 #include "backends/zookeeper/lock/settings.h"
 #include "backends/zookeeper/session/calls.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/runtime.h"
+#include "lib/base/time.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/control.h"
 
 namespace dlock::zookeeper {
+
+/// A session that the locks of one process share with other users of it. It ends when its last user lets go of it.
+/// Single-threaded.
+class SharedSession {
+ public:
+  virtual ~SharedSession() = default;
+
+  /// The present session, or a new one if that has ended or is_shut_out(). Errors as of Ensemble::connect().
+  virtual Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) = 0;
+
+  /// Called when nodes of the caller may be left in the session: share() hands it out no more, so that it ends soon.
+  virtual void retire() = 0;
+};
+
+/// The arithmetic between a lease of dlock and a session of ZooKeeper. Pure. A holder believes in its lock for two
+/// thirds of the session's timeout, counted from before the last request that the leader has answered: a follower that
+/// is cut off goes on answering everything else. The lock-delay is what a session lives longer than that.
+
+/// The session timeout to ask the server for: 3/2 ttl + lock_delay.
+Duration timeout_to_ask(Duration ttl, Duration lock_delay);
+
+/// How long a lease really is within a session whose timeout the server has bounded: at most ttl, at most two thirds of
+/// what is left of `granted` beside the lock-delay. 0 or less: the session is too short.
+Duration lease_within(Duration granted, Duration ttl, Duration lock_delay);
+
+/// The last moment at which the lock is believed. `sent`: before the last request that the leader has answered;
+/// `previous`: the one before. The leader hears of a request by the next ping of its follower only, so nothing later
+/// than `previous` is sure to have made the session longer.
+TimePoint believed_until(TimePoint sent, TimePoint previous, Duration granted, Duration ttl, Duration lock_delay);
+
+class MovingServers;
 
 using OpenSession = std::function<Result<std::unique_ptr<Session>>(const SessionSettings&)>;
 

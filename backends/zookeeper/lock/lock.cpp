@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/slots.h"
 #include "lib/base/human_text.h"

@@ -8,7 +8,6 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/server_clock.h"
-#include "backends/zookeeper/lock/shared_session.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/base/runtime.h"

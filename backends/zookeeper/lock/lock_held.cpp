@@ -2,8 +2,8 @@
 // A lock from its grant to its end.
 #include <algorithm>
 
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/lock.h"
-#include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/who_text.h"

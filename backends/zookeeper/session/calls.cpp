@@ -42,8 +42,8 @@ void Calls::forget(std::uint64_t ticket) {
 }
 
 void Calls::receive() {
-  if (finder_ && state_ == SessionState::kConnecting) {
-    if (const auto moved = finder_->look(clock_.now())) session_->use_servers(*moved);
+  if (moved_servers_ && state_ == SessionState::kConnecting) {
+    if (const auto moved = moved_servers_(clock_.now())) session_->use_servers(*moved);
   }
   take_all();
 }
@@ -123,7 +123,7 @@ void Calls::leave_silent_server() {
 void Calls::wait(std::optional<TimePoint> until, Control* control) {
   leave_silent_server();
   if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
-  if (finder_ && state_ == SessionState::kConnecting) until = earlier(until, clock_.now() + kLookPause);
+  if (moved_servers_ && state_ == SessionState::kConnecting) until = earlier(until, clock_.now() + kLookPause);
   if (most_refusals_ > 0 && timeout_ == Duration(0))
     until = earlier(until, clock_.now() + kPause);  // nothing announces it
   std::vector<pollfd> fds;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/session/server_finder.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/clock.h"
 #include "lib/keeper/control.h"
@@ -75,8 +74,10 @@ class Calls {
   /// Asks `digest` when a right is missing: with a new one it logs in, and sends the request again.
   void log_in_by(std::function<std::optional<std::string>()> digest) { new_digest_ = std::move(digest); }
 
-  /// Asks `finder` while there is no connection.
-  void find_servers_by(std::shared_ptr<ServerFinder> finder) { finder_ = std::move(finder); }
+  /// Asks `moved` again and again while there is no connection, for the numeric addresses of the servers if they are
+  /// others than before: those of an ensemble in containers come back with other ones. It does not block.
+  using FindServers = std::function<std::optional<std::vector<std::string>>(TimePoint now)>;
+  void find_servers_by(FindServers moved) { moved_servers_ = std::move(moved); }
 
   /// The session was connected, and no server has accepted it again for its whole timeout. Besides an outage, that is
   /// how servers look that have lost data: they close each connection of a client that has seen newer data.
@@ -126,7 +127,7 @@ class Calls {
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;
-  std::shared_ptr<ServerFinder> finder_;
+  FindServers moved_servers_;
   std::function<std::optional<std::string>()> new_digest_;
   bool nonsense_ = false;  ///< the last answer could not be decoded, nor can later ones
   std::uint64_t last_ticket_ = 0;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/session/library_callbacks.h"
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "backends/zookeeper/session/server_text.h"
+#include "lib/base/system_error.h"
 #include "lib/base/text.h"
 
 namespace dlock::zookeeper {
@@ -77,6 +78,30 @@ void forget_complaints() {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<Inbox>> Inbox::make() {
+  UniqueFd ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!ready.valid()) return system_error("cannot start a ZooKeeper session", errno);
+  return std::make_shared<Inbox>(std::move(ready));
+}
+
+void Inbox::put(std::list<Event> one) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (shut_) return;
+  if (events_.empty()) eventfd_write(ready_.get(), 1);
+  events_.splice(events_.end(), one);
+}
+
+std::list<Event> Inbox::take() {
+  const std::lock_guard lock(mutex_);
+  if (eventfd_t times = 0; !events_.empty()) eventfd_read(ready_.get(), &times);
+  return std::exchange(events_, {});
+}
+
+void Inbox::shut() {
+  const std::lock_guard lock(mutex_);
+  shut_ = true;
+}
 
 std::string last_complaint() {
   const std::lock_guard lock(complaints().mutex);

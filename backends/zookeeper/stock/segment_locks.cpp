@@ -8,7 +8,7 @@
 #include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/stock/stock_tree.h"
-#include "lib/stock/ledger_transaction.h"
+#include "lib/stock/stock_ledger.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/store.h"
 
 namespace dlock::zookeeper {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backends/zookeeper/lock/ensemble.h"
-#include "backends/zookeeper/lock/shared_session.h"
 #include "lib/base/runtime.h"
 #include "lib/stock/stock.h"
 

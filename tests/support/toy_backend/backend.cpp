@@ -3,7 +3,7 @@
 
 #include "backends/toy/admin.h"
 #include "backends/toy/lock.h"
-#include "lib/keeper/exclusive_only.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock {
 

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include "lib/history/time_axis.h"
-
 namespace timeline_test {
 
 using namespace dlock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/keeper/exclusive_only.h"
+#include "lib/lock/lock_errors.h"
 
 #include <doctest/doctest.h>
 

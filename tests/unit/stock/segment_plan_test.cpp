@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lib/stock/take_order.h"
-
 namespace segment_plan_test {
 
 using namespace dlock;

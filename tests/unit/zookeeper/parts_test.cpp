@@ -8,8 +8,8 @@
 
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/lock/detached.h"
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/record.h"
-#include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/framing.h"
+#include "cmd/verify/relay.h"
 
 #include <doctest/doctest.h>
 

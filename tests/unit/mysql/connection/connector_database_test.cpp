@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "lib/base/unique_fd.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/stock/stock_at_once.h"
+#include "backends/redis/stock/stock_batch.h"
 
 #include <doctest/doctest.h>
 

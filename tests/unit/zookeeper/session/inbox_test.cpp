@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/zookeeper/session/inbox.h"
+#include "backends/zookeeper/session/library_callbacks.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>

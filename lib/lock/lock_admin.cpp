@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/lock/finding.h"
+#include "lib/lock/lock_admin.h"
 
 #include <utility>
 
