@@ -20,7 +20,7 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
   auto directory = zookeeper::directory_of(ensemble->root(), spec.name);
   if (!directory) return directory.error();
   if (spec.fair && ensemble->recipe() == zookeeper::Recipe::kSimple) {
-    return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave --fair out, or use recipe=bridge"};
+    return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave the option out, or use recipe=bridge"};
   }
   if (!spec.slots.empty() && ensemble->recipe() != zookeeper::Recipe::kBridge) {
     return Error{ErrorCode::kUnsupported,

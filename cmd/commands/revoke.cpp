@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cmd/options/operands.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/holder_process.h"
 #include "cmd/show/locks.h"
@@ -37,6 +38,11 @@ class Revocation {
     std::erase_if(asked_.holders, [&](const Participant& holder) {
       return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
     });
+    if (asked_.holders.empty() && is_pattern(asked_.name)) {
+      return Error{ErrorCode::kInvalid,
+                   "revoke takes no pattern, and no lock is held that is called " + asked_.name.text(),
+                   "see which there are: dlock inspect " + asked_.name.typed()};
+    }
     if (asked_.holders.empty()) return {};
     for (const Participant& one : asked_.holders) who_[one.owner] = holder_text(one, runtime_.clock.wall());
     outcome_ = "released";

@@ -34,6 +34,10 @@ bool has_run(const Refused& refused) {
 
 Result<LockName> slot_name(const LockName& key, std::string_view slot) {
   if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot has a name", "such as --once \"$(date +%F)\""};
+  if ((":" + std::string(slot)).find(kOnceMark) != std::string::npos) {
+    return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' would be one of another key, too",
+                 "choose one without 'once:'"};
+  }
   auto name = LockName::parse(slots_of(key) + std::string(slot));
   if (name) return name;
   return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' of " + key.text() + ": " + name.error().message,

@@ -111,6 +111,13 @@ kept() {
       run -0 dlock run -w 10s --replace "$key" -- true
     fi
   fi
+  # It lasts from the grant on, however long that was waited for.
+  start_watched waiter dlock run -q "$key" -- sh -c 'echo $$ >pid; sleep 3.5'
+  wait_until filled pid
+  dlock run -q --at-least 20s "$key" -- true
+  run -0 --separate-stderr dlock inspect --json "$key"
+  jq -e '(.holders[0].since | .[0:19] + "Z" | fromdate) + .holders[0].at_least_ms / 1000 - now | . > 17.5 and . < 22' <<<"$output"
+  run -0 dlock force-release --yes "$key"
   # A lost lock and --max-hold leave none, nor does a command that cannot be started.
   run -124 dlock run --at-least 200ms --max-hold 200ms "$key" -- sleep 100
   is_free "$key"
@@ -197,6 +204,8 @@ once_for_each_slot() {
   run -0 dlock inspect --json "$key"
   jq -e '[.slots[] | [.slot, .ran]] == [["s1", "status 0"], ["s2", "status 3"]]' <<<"$output"
   run -64 dlock run --once '' "$key" -- touch ran
+  run -64 dlock run --once once:x "$key" -- touch ran # that of x and the key KEY:once
+  run -64 dlock run --once a:once:x "$key" -- touch ran
   run -64 dlock run --once $'a\tb' "$key" -- touch ran
   run -64 dlock run --once "$(printf '%0300d' 7)" "$key" -- touch ran
   [ ! -e ran ]
@@ -248,6 +257,8 @@ asked_back() {
   fi
   run -0 dlock revoke "$key"
   [[ "$output" == "$key is free already"* ]]
+  run -64 dlock revoke "$key*"
+  [[ "$output" == *"takes no pattern"* ]]
   # A command that ignores TERM has the lock until it is gone: only then the next one begins.
   rm -f next
   start_watched waiter dlock run -t 3s -k 300ms --events "$PWD/events" "$key" -- sh -c 'trap "" TERM; echo $$ >pid; while :; do sleep 0.05; done'

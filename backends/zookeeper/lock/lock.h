@@ -81,7 +81,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
   void let_go_of_session();
-  void tell_end(const std::string& ran, TimePoint until);
+  void tell_end(const LeaveSpec& lease, TimePoint until);
   Result<void> take_session_again(Duration timeout, TimePoint until);
   bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
   Result<void> remove_nodes(TimePoint until);

@@ -250,10 +250,11 @@ Duration ZookeeperLock::timeout_to_ask() const {
 }
 
 /// For those who look, and who would ask its holder to end; the lease is as good without it.
-void ZookeeperLock::tell_end(const std::string& ran, TimePoint until) {
+void ZookeeperLock::tell_end(const LeaveSpec& lease, TimePoint until) {
   HolderRecord data = record_of(spec_);
   data.slot = slot_;
-  data.revoked = ran_word(ran);
+  data.revoked = ran_word(lease.ran);
+  data.at_least = lease.ttl;  // from this change of the node on: the node is as old as our wait
   const Change word{Change::Kind::kSet, held_.front(), encode(data), {}, -1};
   (void)calls_->call_until({.kind = Request::Kind::kChange, .changes = {word}}, until, nullptr);
 }
@@ -277,7 +278,7 @@ Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   }
   if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
   if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
-  if (!spec.ran.empty()) tell_end(spec.ran, until);
+  if (!spec.ran.empty()) tell_end(spec, until);
   if (ttl > Duration(0)) {
     const auto files = LeaseFiles::open(true);
     if (!files) return files.error();

@@ -250,6 +250,7 @@ void fill(Present& present, Node node) {
   if (!present.ours) add_foreign(participant, present.kind, present);
   participant.revoked.clear();
   if (present.ours) add_word(participant, present.ours->revoked);
+  if (!participant.ran.empty()) participant.at_least += std::chrono::milliseconds(node.stat.mtime - node.stat.ctime);
 }
 
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {
