@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Cost as work grows: more waiters for one key, more keys that are held at the same time, more segments of a stock, more
 # requests that a stock has kept. One line a store. Whatever is added, the cost of one hand-over, lock or take has to be
-# the same: `flat`, the highest figure is at most twice the middle one.
+# the same: `flat`, the highest figure is at most twice the middle one. What tells of all of them may be `linear`: it grows
+# by no more than half as much again as they do.
 # Sourced: redis.bash's functions; own, stage, quick, missed and until_held are those of scripts/bench.
 # shellcheck disable=SC2154
 
@@ -14,6 +15,11 @@ curves_rows() {
   for store in "${curve_stores[@]}"; do curves_of_waiters "$store"; done
   curve_head 'keys held: p50 of lock + unlock, µs' 1 100 1000 10000
   for store in "${curve_stores[@]}"; do curves_of_keys "$store"; done
+  curves_of_several linear 'keys held' inspect-of-all metrics gc
+  curve_at=(10 100 1000 5000)
+  for store in "${curve_stores[@]}"; do curves_of_crowds "$store"; done
+  curves_of_several flat 'others wait' joins hand-over
+  curves_of_several linear 'others wait' inspect
   curve_head 'segments: dlock stock take, µs' 1 20 100 1000
   for store in "${curve_stores[@]}"; do curves_of_segments "$store"; done
   curve_head 'requests kept: a take in a batch, µs' 100 1000 10000 100000
@@ -45,7 +51,8 @@ curve_url() { # STORE
 
 # --- a curve ---------------------------------------------------------------------------------------------------------
 
-curve_at=() curve_title=
+declare -A several=() # FIGURE of STORE -> values
+curve_at=() curve_title='' curve_bound=flat
 curve_head() { # TITLE X...
   curve_title=$1 curve_at=("${@:2}")
   say '\n'
@@ -62,16 +69,42 @@ curve_line() { # WHAT VERDICT FIGURE...: as many as could be had
 
 curve() { # STORE FIGURE...
   local verdict
-  verdict=$(verdict_of "${@:2}")
-  [ "$verdict" = flat ] || missed=1
+  verdict=$("$curve_bound" "${@:2}")
+  [ "$verdict" != MISS ] || missed=1
   curve_line "$1" "$verdict" "${@:2}"
   jq -cn --arg curve "$curve_title" --arg store "$1" --arg at "${curve_at[*]}" --arg figures "${*:2}" \
     '{$curve, $store, points: [$at / " ", $figures / " "] | transpose | map(select(.[1]) | map(tonumber))}' >>"$stage/curves.json"
 }
 
 # By so much the highest one may be above the middle one: what is added costs little or nothing.
-verdict_of() { # FIGURE...
+flat() { # FIGURE...
   printf '%s\n' "$@" | sort -n | awk '{ y[NR] = $1 } END { print y[NR] <= 2 * y[int((NR + 1) / 2)] ? "flat" : "MISS" }'
+}
+linear() { # FIGURE...
+  paste <(printf '%s\n' "${curve_at[@]:0:$#}") <(printf '%s\n' "$@") |
+    awk 'NR > 1 && $2 / y > 1.5 * $1 / x { steep = 1 } { x = $1; y = $2 } END { print steep ? "MISS" : "linear" }'
+}
+
+# Curves that were measured together.
+curves_of_several() { # BOUND OF-WHAT FIGURE...
+  local figure store
+  curve_bound=$1
+  for figure in "${@:3}"; do
+    curve_head "$2: $figure, µs" "${curve_at[@]}"
+    # shellcheck disable=SC2086
+    for store in "${curve_stores[@]}"; do curve "$store" ${several[$figure of $store]}; done
+  done
+  curve_bound=flat
+}
+
+# The middle one of five.
+µs_of() { # COMMAND...
+  local begin _
+  for _ in 1 2 3 4 5; do
+    begin=${EPOCHREALTIME/./}
+    "$@" >/dev/null
+    echo $((${EPOCHREALTIME/./} - begin))
+  done | sort -n | sed -n 3p
 }
 
 # The last figure takes longer than all others together: --quick leaves it out.
@@ -124,21 +157,72 @@ take_keys() { # STORE FROM TO
   done
 }
 
-most_keys() { case $1 in local | redis) echo 10000 ;; *) echo 1000 ;; esac; } # STORE: what takes half a minute
-
 curves_of_keys() { # STORE
-  local keys held=0 figures=() most crowd=()
-  most=$(most_keys "$1")
+  local keys held=0 figures=() figure crowd=()
   DLOCK_BACKEND=$(curve_url "$1")
   for keys in "${curve_at[@]}"; do
-    if [ "$keys" -gt "$most" ] || ! up_to "$keys"; then break; fi
+    up_to "$keys" || break
     [ "$keys" = 1 ] || take_keys "$1" "$held" $((keys - 1))
     [ "$keys" = 1 ] || held=$keys
     figures+=("$(bench_p50 .alone.lock_unlock)")
+    for figure in inspect-of-all metrics gc; do several[$figure of $1]+=" $(µs_of dlock "${figure%-of-all}")"; done
   done
   [ ${#crowd[@]} = 0 ] || kill "${crowd[@]}"
   wait "${crowd[@]}" 2>/dev/null || true
   curve "$1" "${figures[@]}"
+}
+
+# Others who wait for the same lock, behind those of a chain. Servers that keep a record of each get records alone; elsewhere
+# each of them is a process.
+most_others() { case $1 in local) echo 1000 ;; mysql) echo 100 ;; *) echo 5000 ;; esac; } # STORE
+
+curves_of_crowds() { # STORE
+  local others
+  DLOCK_BACKEND=$(curve_url "$1")
+  in_order=(--fair)
+  for others in "${curve_at[@]}"; do
+    if [ "$others" -gt "$(most_others "$1")" ] || ! up_to "$others"; then break; fi
+    chain 8 "$stage/stamps" crowd_of "$1" "$others"
+    hand_overs_of "$stage/stamps" >"$stage/took"
+    several[hand-over of $1]+=" $(median_of "$stage/took" | cut -d. -f1)"
+    crowd_goes "$1"
+  done
+  in_order=()
+}
+
+crowd_pids=()
+crowd_of() { # STORE OTHERS
+  local i
+  case $1 in
+    redis)
+      redis_cli curves eval "for i = 1, $2 do
+        redis.call('ZADD', KEYS[1], 9e15 + i, i)
+        redis.call('HSET', KEYS[2], i, '9000000000000 0 x 0 host')
+      end" 2 'dlock:{chain}:queue' 'dlock:{chain}:waiting' >/dev/null
+      ;;
+    zookeeper)
+      [ -e "$stage/crowd" ] || mkfifo "$stage/crowd"
+      /usr/bin/python3 -E tests/support/kazoo_peer.py "127.0.0.1:$(port_of curveszk)" 5000 <>"$stage/crowd" >/dev/null & crowd_pids=("$!")
+      echo "queue /chain $2" >"$stage/crowd"
+      ;;
+    *) for ((i = 0; i < $2; i++)); do dlock run --fair --quiet chain -- true & crowd_pids+=("$!"); done ;;
+  esac
+  own+=("${crowd_pids[@]}")
+  until [ "$(dlock inspect --json chain | jq '(.waiters | length) + (.more_waiters // 0)')" = $((8 + $2)) ]; do sleep 0.1; done
+  several[joins of $1]+=" $(µs_of joins)"
+  several[inspect of $1]+=" $(µs_of dlock inspect chain)"
+}
+
+joins() { grep -qm 1 queued < <(exec dlock run --fair -v -w 1s chain -- true 2>&1); } # not until it gives up
+
+crowd_goes() { # STORE
+  case $1 in
+    redis) redis_cli curves del 'dlock:{chain}:queue' 'dlock:{chain}:waiting' >/dev/null ;;
+    zookeeper) kill "${crowd_pids[@]}" ;;
+  esac
+  dlock wait --quiet chain
+  wait "${crowd_pids[@]}" 2>/dev/null || true
+  crowd_pids=()
 }
 
 curves_of_segments() { # STORE
