@@ -176,6 +176,20 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
 }
 
 # bats test_tags=all
+@test "cluster: a master hangs while several keys are taken: 69, nothing is run, and what was had of the others is given back" {
+  start_cluster
+  use "$url"
+  kill -STOP "$(pid_of_redis c)"
+  run -69 dlock run -n --ttl 60s --connect-timeout 1s k0 k2 x -- touch ran # at b, a and c, in this order
+  echo "$output"
+  [ ! -e ran ]
+  [[ "$output" != *keeper* ]]
+  kill -CONT "$(pid_of_redis c)"
+  for node in a b c; do wait_until is_writable "$node"; done
+  for key in k0 k2 x; do wait_until is_free "$key"; done
+}
+
+# bats test_tags=all
 @test "sentinel: a master that is stopped (SIGSTOP) under a holder and a waiter: both go on at the new one" {
   start_sentinels
   export DLOCK_BACKEND=$url

@@ -103,6 +103,14 @@ silence_says_how_to_repeat() {
       run -0 bash -c "$line"
     done
   done
+  for step in 'create other --quantity 5' 'refund phone --id nobody' 'resize phone --segments 3' 'rebalance phone' 'drop phone --yes'; do
+    network drop
+    # shellcheck disable=SC2086
+    run -69 dlock stock $step --connect-timeout 1s
+    echo "$step: $output"
+    [[ "$output" == *"; it may have been done"*"nothing twice: dlock stock "* ]]
+    network pass
+  done
 }
 take_from_a_silent_server() {
   local total
