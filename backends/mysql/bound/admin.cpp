@@ -115,7 +115,8 @@ Result<BoundAdmin::Present> BoundAdmin::blockers(const LockName& name) {
 Result<LockState> BoundAdmin::inspect(const LockName& name) {
   const WallTime asked = runtime_.clock.wall();
   auto holders = present(name, strangers_);
-  for (int look = 1; look < kLooks && holders && has_stranger(holders->participants); ++look) {
+  const bool told_at_once = settings_.strategy == Strategy::kSession;  // of a row, blockers() has waited for it
+  for (int look = 1; told_at_once && look < kLooks && holders && has_stranger(holders->participants); ++look) {
     runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
     holders = present(name, strangers_);
   }
