@@ -186,7 +186,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     done
   done
   # Those that only sometimes are there, and the values that the page lists.
-  for word in inspect.permits inspect.slot inspect.at_least_ms report.slot acquire.slot inspect.note inspect.directory_of inspect.waiters_known inspect.more_waiters inspect.false inspect.exclusive inspect.shared release.false report.locks report.ran report.busy report.unavailable \
+  for word in inspect.permits inspect.slot inspect.at_least_ms report.slot acquire.slot inspect.note inspect.directory_of inspect.waiters_known inspect.more_waiters inspect.false inspect.exclusive inspect.shared release.false report.locks report.why report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
