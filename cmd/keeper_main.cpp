@@ -1,12 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of a family of backends: "dlock-NAME --keeper" keeps one lock for the dlock that started it; with any
-// other arguments it is the same command line as dlock.
+// The program of a family of backends: "dlock-NAME --keeper" keeps one lock, of the backend that is inside it, for the
+// dlock that started it; with any other arguments it is the same command line as dlock.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string_view>
 
+#include "backends/registry.h"
 #include "cmd/program.h"
-#include "cmd/wiring/keeper_program.h"
+#include "lib/keeper/keeper_loop.h"
+#include "lib/keeper/lease_around.h"
+#include "lib/stock/stock_hold.h"
+
+namespace dlock {
+namespace {
+
+Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
+                                              const Runtime& runtime) {
+  if (!row.stock) return no_stock_in(request.url);
+  auto stock = row.stock(request.url, runtime);
+  if (!stock) return stock.error();
+  const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
+    return row.drive(url, spec, runtime);
+  };
+  return std::unique_ptr<LockDriver>(
+      std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
+}
+
+Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
+  for (const RegisteredBackend& row : registered_backends()) {
+    if (request.url.family != row.family) continue;
+    if (request.spec.stock) return open_part(row, request, runtime);
+    const auto drive = [&](const LockSpec& spec) { return row.drive(request.url, spec, runtime); };
+    if (!request.spec.ancestor || !request.spec.take) return drive(request.spec);
+    auto admin = row.admin(request.url, runtime);
+    return admin ? open_around(std::move(*admin), request.spec, drive, runtime) : admin.error();
+  }
+  return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
+}
+
+Result<void> ask_holders(const AcquireRequest& request, const Runtime& runtime, const LockState& shown,
+                         const std::string& by) {
+  for (const RegisteredBackend& row : registered_backends()) {
+    if (request.url.family != row.family) continue;
+    const auto admin = row.admin(request.url, runtime);
+    return admin ? (*admin)->ask_to_end(shown, by) : admin.error();
+  }
+  return Error{ErrorCode::kInternal, "this program keeps no locks of " + request.url.redacted()};
+}
+
+int run_keeper_program() {
+  // A keeper has the password in its memory: it leaves no core file, and its user's other programs cannot look into it.
+  prctl(PR_SET_DUMPABLE, 0);
+  return run_keeper(open_lock, ask_holders, memory_of_keeper());
+}
+
+}  // namespace
+
+}  // namespace dlock
 
 int main(int argc, char** argv) {
   const bool keeper = argc == 2 && std::string_view(argv[1]) == "--keeper";

@@ -10,7 +10,7 @@
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/control.h"
-#include "lib/lock/blocking_session.h"
+#include "lib/lock/lock_session.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {

@@ -12,7 +12,7 @@
 #include "cmd/show/report.h"
 #include "cmd/wiring/recorder.h"
 #include "cmd/wiring/take.h"
-#include "lib/lock/blocking_session.h"
+#include "lib/lock/lock_session.h"
 
 namespace dlock {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "cmd/options/operands.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/holder_process.h"
 #include "cmd/show/locks.h"
-#include "cmd/show/old_holders.h"
 #include "cmd/show/render.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/descriptor_io.h"

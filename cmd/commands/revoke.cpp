@@ -10,7 +10,6 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/show/holder_process.h"
 #include "cmd/show/locks.h"
-#include "cmd/show/old_holders.h"
 #include "cmd/wiring/compose.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/human_text.h"

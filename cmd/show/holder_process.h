@@ -2,12 +2,39 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "lib/base/runtime.h"
 #include "lib/base/time.h"
 #include "lib/base/unique_fd.h"
 #include "lib/lock/holder.h"
 
 namespace dlock {
+
+/// Finds out, for `dlock force-release`, what becomes of the holders whose lock is freed. To be made before the lock is
+/// freed: a process can be recognised only while it lives. It is known for a process of holder_process.h; for every
+/// other holder it is not.
+class OldHolders {
+ public:
+  OldHolders(const std::vector<Participant>& holders, const Runtime& runtime);
+
+  /// To be called after the lock was taken from `freed`: a line for each of them, indented, with its newline, that says
+  /// whether it has ended ("the old holder has ended: pid 8812 on ci-4"), still runs, or may still be running. Waits up
+  /// to a second for those that are known and live.
+  std::string fate(const std::vector<Participant>& freed) const;
+
+ private:
+  struct Known {
+    std::string owner;
+    UniqueFd process;
+  };
+
+  bool any_lives(const std::vector<Participant>& freed) const;
+  const UniqueFd* process_of(const Participant& participant) const;
+
+  const Runtime& runtime_;
+  std::vector<Known> known_;
+};
 
 /// The dlock that `participant` is, where that is a living process on this machine: one that is called dlock and is
 /// older than the hold. Invalid if it is not, or if nobody can tell.

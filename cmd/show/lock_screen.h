@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/show/terminal_keys.h"
+#include "cmd/show/screen.h"
 #include "lib/base/time.h"
 #include "lib/lock/holder.h"
 

@@ -13,7 +13,7 @@
 #include "cmd/verify/relay.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
-#include "lib/base/program_output.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 #include "lib/config/url_schemes.h"

@@ -8,7 +8,9 @@
 
 #include "cmd/show/output.h"
 #include "cmd/verify/checks.h"
+#include "cmd/verify/history.h"
 #include "cmd/verify/schedule.h"
+#include "lib/history/timeline.h"
 
 namespace dlock {
 
@@ -36,5 +38,9 @@ struct VerifyReport {
 std::string verify_text(const VerifyReport& report, const Look& look);
 /// dlock.verify/2, with its newline.
 std::string verify_json(const VerifyReport& report);
+
+/// The history as a picture (--svg): a lane for each worker, with the faults that it had, and one for the network and
+/// the server. If a promise was broken, it has only the seconds around the first breach, which is marked.
+Timeline picture_of(const VerifyHistory& history, const VerifyReport& report);
 
 }  // namespace dlock

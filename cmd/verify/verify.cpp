@@ -13,8 +13,6 @@
 
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/driver.h"
-#include "cmd/verify/guard.h"
-#include "cmd/verify/picture.h"
 #include "cmd/verify/proxy.h"
 #include "cmd/verify/report.h"
 #include "cmd/verify/sandbox.h"

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lib/base/descriptor_io.h"
-#include "lib/base/program_output.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {

@@ -10,7 +10,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/orphans.h"
-#include "lib/keeper/processes.h"
 #include "lib/keeper/supervisor_link.h"
 
 namespace dlock {

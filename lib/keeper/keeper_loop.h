@@ -9,7 +9,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/keeper/messages.h"
-#include "lib/keeper/processes.h"
+#include "lib/keeper/orphans.h"
 
 namespace dlock {
 

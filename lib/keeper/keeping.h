@@ -11,7 +11,6 @@
 #include "lib/keeper/entries.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/keeper/orphans.h"
-#include "lib/keeper/processes.h"
 #include "lib/keeper/renewal_schedule.h"
 #include "lib/keeper/supervisor_link.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lib/base/human_text.h"
-#include "lib/lock/blocking_session.h"
+#include "lib/lock/lock_session.h"
 
 namespace dlock {
 namespace {

@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/redirect.h"
-#include "backends/redis/deployment/slot_map.h"
-#include "backends/redis/deployment/slots.h"
 #include "backends/redis/wire/connections.h"
 
 namespace dlock::redis {

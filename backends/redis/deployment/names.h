@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,16 @@
 #include "lib/lock/lock_name.h"
 
 namespace dlock::redis {
+
+/// A cluster's slots are 0 .. kSlots - 1.
+inline constexpr std::uint16_t kSlots = 16384;
+
+/// The part of `key` that decides its slot: what stands between its first { and the next }, or all of it if that is
+/// nothing.
+std::string_view hash_tag(std::string_view key);
+
+/// The slot of `key` in a cluster. Total: every byte string has one.
+std::uint16_t key_slot(std::string_view key);
 
 /// The keys of a lock on the server (README.md): its own key is the name itself, byte for byte, so that other clients
 /// exclude us and we them; the others, its companions, are in the same slot. No two names share a key.

@@ -5,11 +5,26 @@
 #include <array>
 #include <string_view>
 
-#include "backends/redis/deployment/slots.h"
+#include "backends/redis/deployment/names.h"
 #include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
+
+std::string reason(const SentinelVote& vote, const std::string& master) {
+  if (!vote.answer) return vote.answer.error().message;
+  const std::optional<Endpoint>& named = *vote.answer;
+  return vote.sentinel.text() + (named ? " names " + named->text() : " knows no master '" + master + "'");
+}
+
+bool is_permanent(const SentinelVote& vote) {
+  if (vote.answer) return !vote.answer->has_value();
+  return vote.answer.error().code != ErrorCode::kUnavailable;
+}
+
+Error summary(ErrorCode code, std::string message, std::string next) {
+  return {code, std::move(message), std::move(next)};
+}
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto port = whole_number<std::uint16_t>(text);
@@ -85,6 +100,70 @@ std::optional<SlotRange> parse_range(const Reply& range, const Endpoint& asked) 
 }
 
 }  // namespace
+
+std::optional<Endpoint> elected(const std::vector<SentinelVote>& votes, std::size_t configured) {
+  std::map<Endpoint, std::size_t> named;
+  for (const SentinelVote& vote : votes) {
+    if (!vote.answer || !vote.answer->has_value()) continue;
+    if (++named[**vote.answer] > configured / 2) return **vote.answer;
+  }
+  return std::nullopt;
+}
+
+Error not_elected(const std::vector<SentinelVote>& votes, std::size_t configured, const std::string& master) {
+  std::string reasons;
+  std::size_t permanent = 0;
+  const SentinelVote* telling = nullptr;  // the vote whose advice is passed on
+  for (const SentinelVote& vote : votes) {
+    reasons += (reasons.empty() ? "" : "; ") + reason(vote, master);
+    if (!is_permanent(vote)) continue;
+    ++permanent;
+    if (telling == nullptr || (telling->answer && !vote.answer)) telling = &vote;
+  }
+  const std::size_t majority = configured / 2 + 1;
+  const bool hopeless = configured - std::min(configured, permanent) < majority;
+  std::string message = configured == 1 ? "the sentinel names no master '" + master + "'"
+                                        : "no majority of the " + std::to_string(configured) +
+                                              " sentinels names a master '" + master + "'";
+  message += ": " + reasons;
+  if (!hopeless) {
+    return summary(ErrorCode::kUnavailable, std::move(message),
+                   "look whether the sentinels run, and whether they agree");
+  }
+  if (telling != nullptr && !telling->answer) {
+    return summary(telling->answer.error().code, std::move(message), telling->answer.error().next);
+  }
+  return summary(
+      ErrorCode::kMisconfigured, std::move(message),
+      "the name after the hosts is that of 'sentinel monitor NAME ...'; redis-cli -p 26379 sentinel masters");
+}
+
+const Endpoint* SlotMap::owner(std::uint16_t slot) const {
+  if (const auto moved = moved_.find(slot); moved != moved_.end()) return &moved->second;
+  const auto behind =
+      std::upper_bound(ranges_.begin(), ranges_.end(), slot,
+                       [](std::uint16_t wanted, const SlotRange& range) { return wanted < range.first; });
+  if (behind == ranges_.begin()) return nullptr;
+  const SlotRange& range = *std::prev(behind);
+  return slot <= range.last ? &range.master : nullptr;
+}
+
+std::vector<Endpoint> SlotMap::masters() const {
+  std::vector<Endpoint> all;
+  const auto add = [&](const Endpoint& one) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  };
+  for (const SlotRange& range : ranges_) add(range.master);
+  for (const auto& [slot, master] : moved_) add(master);
+  return all;
+}
+
+void SlotMap::assign(std::vector<SlotRange> ranges) {
+  ranges_ = std::move(ranges);
+  moved_.clear();
+}
+
+void SlotMap::move(std::uint16_t slot, Endpoint to) { moved_.insert_or_assign(slot, std::move(to)); }
 
 bool is_refused_for(const Reply& reply, const std::string& word) {
   // The second is how servers before 7.0 say it of a script.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -87,5 +88,37 @@ Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const E
 /// The answers to ROLE and PING of what should be a master. Unavailable if it is none (yet) or is loading; Denied if
 /// the user may not ask.
 Result<void> check_master(const Reply& role, const Reply& ping, const Endpoint& asked);
+
+/// The answer of one sentinel: the master's address, nullopt if it knows no such master, or why it did not answer.
+struct SentinelVote {
+  Endpoint sentinel;
+  Result<std::optional<Endpoint>> answer;
+};
+
+/// The address that more than half of `configured` sentinels name; nullopt if there is none.
+std::optional<Endpoint> elected(const std::vector<SentinelVote>& votes, std::size_t configured);
+
+/// Why elected() has found none, with the reason of each sentinel. Unavailable if that may pass by itself;
+/// Misconfigured or Denied if so many know no such master, or refuse to say, that the others cannot be a majority.
+Error not_elected(const std::vector<SentinelVote>& votes, std::size_t configured, const std::string& master);
+
+/// Which master has which slot of a cluster, as far as is known.
+class SlotMap {
+ public:
+  bool empty() const { return ranges_.empty() && moved_.empty(); }
+  /// The master of `slot`; nullptr: not known.
+  const Endpoint* owner(std::uint16_t slot) const;
+  /// Every master once, in the order of the slots.
+  std::vector<Endpoint> masters() const;
+
+  /// Replaces all that is known by `ranges`. REQUIRES: they are sorted.
+  void assign(std::vector<SlotRange> ranges);
+  /// A MOVED has said that `to` is the master of `slot` now.
+  void move(std::uint16_t slot, Endpoint to);
+
+ private:
+  std::vector<SlotRange> ranges_;
+  std::map<std::uint16_t, Endpoint> moved_;  ///< by move() since the last assign(); goes before ranges_
+};
 
 }  // namespace dlock::redis

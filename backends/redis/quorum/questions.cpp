@@ -6,7 +6,7 @@
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/quorum/scripts.h"
-#include "backends/redis/wire/values.h"
+#include "backends/redis/wire/reply.h"
 #include "lib/base/random.h"
 
 namespace dlock::redis {

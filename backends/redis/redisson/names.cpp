@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/redis/deployment/slots.h"
+#include "backends/redis/deployment/names.h"
 #include "lib/base/text.h"
 
 namespace dlock::redis {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "backends/redis/wire/values.h"
+#include "backends/redis/wire/reply.h"
 
 namespace dlock::redis {
 namespace {

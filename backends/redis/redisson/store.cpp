@@ -11,7 +11,6 @@
 #include "backends/redis/redisson/scripts.h"
 #include "backends/redis/wire/record.h"
 #include "backends/redis/wire/reply.h"
-#include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/holder.h"

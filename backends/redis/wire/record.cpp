@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/redis/wire/values.h"
+#include "backends/redis/wire/reply.h"
 #include "lib/base/text.h"
 
 namespace dlock::redis {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "backends/zookeeper/session/server_text.h"
+#include "backends/zookeeper/session/session.h"
 #include "lib/config/secret.h"
 #include "lib/lock/lease.h"
 #include "lib/net/lookup.h"

@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-#include "backends/zookeeper/session/server_text.h"
+#include "backends/zookeeper/session/session.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 

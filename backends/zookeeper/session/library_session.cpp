@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "backends/zookeeper/session/library_callbacks.h"
-#include "backends/zookeeper/session/server_text.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,9 @@
 #include "lib/base/time.h"
 
 namespace dlock::zookeeper {
+
+/// "10.0.0.1:2181", as the client library takes it: an IPv6 address without brackets, since it cuts at the last colon.
+std::string server_text(const sockaddr* address);
 
 /// The key to attach to a session again. SECRET: its owner can use and end the session.
 struct SessionKey {

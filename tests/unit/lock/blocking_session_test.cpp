@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/lock/blocking_session.h"
+#include "lib/lock/lock_session.h"
 
 #include <doctest/doctest.h>
 

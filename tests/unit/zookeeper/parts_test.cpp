@@ -11,7 +11,6 @@
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/session/errors.h"
-#include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/batch/line_reader.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

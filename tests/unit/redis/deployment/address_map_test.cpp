@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/address_map.h"
+#include "backends/redis/deployment/deployment.h"
 
 #include <doctest/doctest.h>
 

@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "backends/redis/deployment/slots.h"
-
 namespace dlock::redis::names_test {
 namespace {
 

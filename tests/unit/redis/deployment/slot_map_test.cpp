@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/slot_map.h"
+#include "backends/redis/deployment/redirect.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/slots.h"
+#include "backends/redis/deployment/names.h"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "backends/redis/deployment/slots.h"
+#include "backends/redis/deployment/names.h"
 
 namespace dlock::redis::stock_names_test {
 namespace {

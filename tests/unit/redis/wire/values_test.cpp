@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/wire/values.h"
+#include "backends/redis/wire/reply.h"
 
 #include <doctest/doctest.h>
 

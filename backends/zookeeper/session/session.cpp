@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/zookeeper/session/server_text.h"
+#include "backends/zookeeper/session/session.h"
 
 #include <arpa/inet.h>
 
