@@ -7,7 +7,6 @@
 
 #include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
-#include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/lock/admin_common.h"
 

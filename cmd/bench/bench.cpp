@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "cmd/bench/lanes.h"
+#include "cmd/bench/latencies.h"
 #include "cmd/show/exit_status.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
@@ -74,6 +74,37 @@ Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, co
   return result;
 }
 
+/// The text, or the JSON line, that bench_command() prints.
+std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
+                       const ContendedResult& contended, const Look& look) {
+  const auto headline = [&](const std::string& text) { return painted(text, Paint::kBold, look.colour) + '\n'; };
+  std::string text =
+      headline("lock + unlock, one process: " + std::to_string(per_second(alone.round.count(), alone.took)) +
+               " a second in " + store);
+  text += "  " + percentile_text(alone.round) + '\n';
+  text += headline("hand-over, " + std::to_string(plan.processes) +
+                   " processes: " + std::to_string(per_second(contended.rounds, contended.took)) + " locks a second");
+  text += "  " + percentile_text(contended.hand_over) + '\n';
+  text += "  each process got it " + std::to_string(contended.fewest) + " to " + std::to_string(contended.most) +
+          " times\n";
+  return text;
+}
+
+std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
+                       const ContendedResult& contended) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.bench/2").key("store").text(store);
+  json.key("alone").begin_object().key("took_ms").ms(alone.took);
+  json.key("locks_per_second").number(per_second(alone.round.count(), alone.took)).key("lock_unlock");
+  put_latencies(json, alone.round);
+  json.end_object().key("contended").begin_object().key("processes").number(plan.processes);
+  json.key("took_ms").ms(contended.took).key("locks_per_second").number(per_second(contended.rounds, contended.took));
+  json.key("fewest").number(static_cast<std::int64_t>(contended.fewest));
+  json.key("most").number(static_cast<std::int64_t>(contended.most)).key("hand_over");
+  put_latencies(json, contended.hand_over);
+  return json.end_object().end_object().line();
+}
+
 }  // namespace
 
 Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan) {
@@ -124,36 +155,6 @@ TakeLock take_kept(KeepLock keep) {
     if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
     return GiveBack([lock, &runtime] { return lock->release(runtime.clock.now() + kReleaseTime); });
   };
-}
-
-std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
-                       const ContendedResult& contended, const Look& look) {
-  const auto headline = [&](const std::string& text) { return painted(text, Paint::kBold, look.colour) + '\n'; };
-  std::string text =
-      headline("lock + unlock, one process: " + std::to_string(per_second(alone.round.count(), alone.took)) +
-               " a second in " + store);
-  text += "  " + percentile_text(alone.round) + '\n';
-  text += headline("hand-over, " + std::to_string(plan.processes) +
-                   " processes: " + std::to_string(per_second(contended.rounds, contended.took)) + " locks a second");
-  text += "  " + percentile_text(contended.hand_over) + '\n';
-  text += "  each process got it " + std::to_string(contended.fewest) + " to " + std::to_string(contended.most) +
-          " times\n";
-  return text;
-}
-
-std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
-                       const ContendedResult& contended) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.bench/2").key("store").text(store);
-  json.key("alone").begin_object().key("took_ms").ms(alone.took);
-  json.key("locks_per_second").number(per_second(alone.round.count(), alone.took)).key("lock_unlock");
-  put_latencies(json, alone.round);
-  json.end_object().key("contended").begin_object().key("processes").number(plan.processes);
-  json.key("took_ms").ms(contended.took).key("locks_per_second").number(per_second(contended.rounds, contended.took));
-  json.key("fewest").number(static_cast<std::int64_t>(contended.fewest));
-  json.key("most").number(static_cast<std::int64_t>(contended.most)).key("hand_over");
-  put_latencies(json, contended.hand_over);
-  return json.end_object().end_object().line();
 }
 
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out) {

@@ -65,10 +65,4 @@ struct BenchStore {
 /// --processes that contend. 75 if another bench has the key. Forks. REQUIRES: one thread.
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out);
 
-/// The text, or the JSON line, that bench_command() prints.
-std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
-                       const ContendedResult& contended, const Look& look);
-std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
-                       const ContendedResult& contended);
-
 }  // namespace dlock

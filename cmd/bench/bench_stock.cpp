@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cmd/bench/lanes.h"
+#include "cmd/bench/latencies.h"
 #include "cmd/show/exit_status.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/process.h"
@@ -210,8 +210,6 @@ std::vector<StockBenchRow> plan() {
   return rows;
 }
 
-}  // namespace
-
 std::string bench_stock_text(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
   std::string text = "orders in " + store + ", " + std::to_string(takers) + " takers (" +
                      std::to_string(kTakersWithoutStep) + " where nothing is done in between)\n\n" +
@@ -227,6 +225,7 @@ std::string bench_stock_text(const std::string& store, int takers, const std::ve
   return text;
 }
 
+/// dlock.bench.stock/2, with its newline.
 std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.bench.stock/2").key("store").text(store).key("takers").number(takers);
@@ -240,6 +239,8 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
   }
   return json.end_array().end_object().line();
 }
+
+}  // namespace
 
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out) {
   heed_children();

@@ -23,10 +23,6 @@ struct StockBenchRow {
   Latencies order{};  ///< from the request to the sale, the step included
 };
 
-std::string bench_stock_text(const std::string& store, int takers, const std::vector<StockBenchRow>& rows);
-/// dlock.bench.stock/2, with its newline.
-std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows);
-
 /// dlock bench stock: plain takes, and orders with a step of 20 ms under a reservation and under the lock of a segment,
 /// with one segment and with twenty. Forks. Makes stocks of its own and drops them.
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out);

@@ -68,6 +68,20 @@ pid_t command_below(pid_t parent) {
   return 0;
 }
 
+/// The dlock that `participant` is, where that is a living process on this machine: one that is called dlock and is
+/// older than the hold. Invalid if it is not, or if nobody can tell.
+UniqueFd process_of_holder(const Participant& participant, WallTime now) {
+  if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
+      participant.host != this_process().host)
+    return {};
+  const auto pid = static_cast<pid_t>(participant.pid);
+  UniqueFd process = open_process(pid);
+  const auto seen = look_up_process(pid);
+  if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
+  if (lifetime(seen->id) + kClocksDiffer < age(*participant.since, now) || has_ended(process)) return {};
+  return process;
+}
+
 }  // namespace
 
 OldHolders::OldHolders(const std::vector<Participant>& holders, const Runtime& runtime) : runtime_(runtime) {
@@ -109,18 +123,6 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
     (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(participant);
   }
   return ended.line() + runs.line() + unknown.line();
-}
-
-UniqueFd process_of_holder(const Participant& participant, WallTime now) {
-  if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
-      participant.host != this_process().host)
-    return {};
-  const auto pid = static_cast<pid_t>(participant.pid);
-  UniqueFd process = open_process(pid);
-  const auto seen = look_up_process(pid);
-  if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
-  if (lifetime(seen->id) + kClocksDiffer < age(*participant.since, now) || has_ended(process)) return {};
-  return process;
 }
 
 std::string holder_text(Participant participant, WallTime now) {

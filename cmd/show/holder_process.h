@@ -12,7 +12,7 @@
 namespace dlock {
 
 /// Finds out, for `dlock force-release`, what becomes of the holders whose lock is freed. To be made before the lock is
-/// freed: a process can be recognised only while it lives. It is known for a process of holder_process.h; for every
+/// freed: a process can be recognised only while it lives. It is known for a dlock that lives on this machine; for every
 /// other holder it is not.
 class OldHolders {
  public:
@@ -35,10 +35,6 @@ class OldHolders {
   const Runtime& runtime_;
   std::vector<Known> known_;
 };
-
-/// The dlock that `participant` is, where that is a living process on this machine: one that is called dlock and is
-/// older than the hold. Invalid if it is not, or if nobody can tell.
-UniqueFd process_of_holder(const Participant& participant, WallTime now);
 
 /// participant_text() of a holder, with the process of its command where that can be found on this machine, and else
 /// that of its dlock.

@@ -44,14 +44,15 @@ std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<Wall
   return text;
 }
 
-}  // namespace
-
+/// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".
 const char* outcome_name(RunReport::Outcome outcome) {
   constexpr const char* kNames[] = {"ran",         "busy",        "unavailable", "lost",    "overheld",
                                     "exec_failed", "interrupted", "short",       "repeated"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(RunReport::Outcome::kRepeated) + 1);
   return kNames[static_cast<std::size_t>(outcome)];
 }
+
+}  // namespace
 
 std::string report_line(const RunReport& report) {
   JsonWriter json;

@@ -32,9 +32,6 @@ struct RunReport {
   std::string superseded_by = {};          ///< when busy: a later run, for which this one was given up
 };
 
-/// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".
-const char* outcome_name(RunReport::Outcome outcome);
-
 /// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.
 std::string report_line(const RunReport& report);
 

@@ -7,7 +7,6 @@
 #include "cmd/options/options.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/runtime.h"
-#include "lib/run/locked_command.h"
 #include "lib/run/run_locked.h"
 #include "lib/run/signal_inbox.h"
 

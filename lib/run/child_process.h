@@ -12,7 +12,7 @@
 #include "lib/base/result.h"
 #include "lib/run/command_guard.h"
 #include "lib/run/descendants.h"
-#include "lib/run/locked_command.h"
+#include "lib/run/run_locked.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {

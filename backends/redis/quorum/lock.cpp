@@ -21,12 +21,14 @@ constexpr Duration kWhyBudget = 200ms;
 /// How long a request that is on its way anyhow is watched.
 constexpr Duration kGiveBackWait = 20ms;
 
-}  // namespace
-
+/// How long one round waits for the servers: min(ttl / 6, 500 ms), at least 50 ms; for a single server min(ttl / 3, 2
+/// s).
 Duration round_limit(Duration ttl, std::size_t servers) {
   if (servers == 1) return std::clamp<Duration>(ttl / 3, 50ms, 2s);
   return std::clamp<Duration>(ttl / 6, 50ms, 500ms);
 }
+
+}  // namespace
 
 QuorumLock::QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names,
                        const LockSpec& spec, std::string store_name, const Runtime& runtime)

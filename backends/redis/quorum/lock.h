@@ -15,10 +15,6 @@
 
 namespace dlock::redis {
 
-/// How long one round waits for the servers: min(ttl / 6, 500 ms), at least 50 ms; for a single server min(ttl / 3, 2
-/// s).
-Duration round_limit(Duration ttl, std::size_t servers);
-
 /// A lock that is one key on each of N independent servers, and held if a majority of the keys is ours: RedLock; with
 /// one server: Tair. Single-threaded.
 class QuorumLock final : public PollableLock {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/redis/wire/protocol_probe.h"
 #include "backends/redis/wire/reply_reader.h"
 #include "backends/redis/wire/server_info.h"
 #include "backends/redis/wire/socket_stream.h"

@@ -1,13 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
+
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "backends/redis/wire/byte_stream.h"
 #include "backends/redis/wire/connection.h"
+#include "lib/base/result.h"
 #include "lib/base/time.h"
 
 namespace dlock::redis {
+
+/// Asks a server over `stream`, a separate connection without TLS, whether it speaks a protocol there; a server that
+/// expects the other one does not answer. Never blocks. Single-threaded.
+class ProtocolProbe {
+ public:
+  enum class Protocol {
+    kPlain,
+    kTls,
+    kProxy,  ///< answers PING, and closes the connection at HELLO, which every server answers
+  };
+
+  ProtocolProbe(std::unique_ptr<ByteStream> stream, Protocol asked) : stream_(std::move(stream)), asked_(asked) {}
+
+  /// Whether the server speaks the protocol that was asked for; nullopt: not known yet. False also if it cannot be
+  /// found out.
+  std::optional<bool> advance();
+  void add_interest(std::vector<pollfd>& fds) const;
+  Protocol asked() const { return asked_; }
+  /// The error that a "yes" means; the caller adds the server's name.
+  Error verdict() const;
+
+ private:
+  std::string_view question() const;
+
+  std::unique_ptr<ByteStream> stream_;
+  Protocol asked_;
+  bool ready_ = false;
+  std::size_t sent_ = 0;
+  std::string heard_ = {};
+  bool greeted_ = false;  ///< the answer to HELLO is waited for
+};
+
+Error speaks_no_tls();  ///< the caller adds the server's name
 
 /// Begins to connect to `endpoint` over TCP or a Unix socket. Of several addresses each one is tried in turn, for its
 /// share of the time until `until`. Errors are the reason alone ("connection refused"): the caller knows the endpoint.

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "backends/redis/tls/tls_module.h"
-#include "backends/redis/wire/protocol_probe.h"
 #include "backends/redis/wire/socket_stream.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"

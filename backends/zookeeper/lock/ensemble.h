@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,25 @@
 #include "lib/base/time.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/control.h"
+#include "lib/lock/holder.h"
 
 namespace dlock::zookeeper {
+
+/// The leader's clock, which stamps the nodes: known by the time of a node that is made for that, and deleted again,
+/// once a minute.
+class ServerClock {
+ public:
+  /// Moves the times in `state` to our clock. Leaves them alone where we may not make a node below `root`.
+  void move_to_ours(LockState& state, Calls& calls, const std::string& root, TimePoint until, Control* control);
+
+ private:
+  void read(Calls& calls, const std::string& root, TimePoint until, Control* control);
+
+  TimePoint read_again_at_{};
+  std::optional<WallTime> theirs_;
+  WallTime asked_{};  ///< our clock, before theirs was read and after that
+  WallTime answered_{};
+};
 
 /// A session that the locks of one process share with other users of it. It ends when its last user lets go of it.
 /// Single-threaded.

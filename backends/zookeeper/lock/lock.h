@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backends/zookeeper/lock/ensemble.h"
-#include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/base/runtime.h"

@@ -65,6 +65,27 @@ Error no_mode(Recipe recipe, Mode mode) {
           "recipe=bridge has all modes; man dlock-zookeeper lists what the others have"};
 }
 
+/// Whether an acquisition under `rule` waits for a node of `family` with a lower number than its own.
+bool is_seen_by(Rule rule, Family family) {
+  constexpr auto bit = [](Family one) { return 1U << static_cast<unsigned>(one); };
+  constexpr unsigned kKazoo = bit(Family::kKazooLock);
+  constexpr unsigned kWriters = kKazoo | bit(Family::kCuratorMutex) | bit(Family::kCuratorWrite);
+  constexpr unsigned kReaders = bit(Family::kCuratorRead) | bit(Family::kKazooRead);
+  constexpr unsigned kSeen[] = {
+      kWriters | kReaders,                                     // kBridgeExclusive
+      kWriters,                                                // kBridgeShared
+      kWriters,                                                // kBridgePermits
+      bit(Family::kCuratorMutex),                              // kCuratorMutex
+      bit(Family::kCuratorRead) | bit(Family::kCuratorWrite),  // kCuratorWrite
+      bit(Family::kCuratorWrite),                              // kCuratorRead
+      kKazoo,                                                  // kKazooLock
+      kKazoo | bit(Family::kKazooRead),                        // kKazooWrite
+      kKazoo,                                                  // kKazooRead
+  };
+  const auto at = static_cast<std::size_t>(rule);
+  return at >= std::size(kSeen) || (kSeen[at] & bit(family)) != 0;  // where every child counts there are no families
+}
+
 }  // namespace
 
 Recipe recipe_of(const BackendUrl& url) {
@@ -109,26 +130,6 @@ Result<std::vector<Stage>> stages_of(Recipe recipe, const std::string& dir, Mode
     if (queue.recipe == recipe && queue.mode == mode) return std::vector<Stage>{{dir, queue.rule, {queue.family}}};
   }
   return no_mode(recipe, mode);
-}
-
-bool is_seen_by(Rule rule, Family family) {
-  constexpr auto bit = [](Family one) { return 1U << static_cast<unsigned>(one); };
-  constexpr unsigned kKazoo = bit(Family::kKazooLock);
-  constexpr unsigned kWriters = kKazoo | bit(Family::kCuratorMutex) | bit(Family::kCuratorWrite);
-  constexpr unsigned kReaders = bit(Family::kCuratorRead) | bit(Family::kKazooRead);
-  constexpr unsigned kSeen[] = {
-      kWriters | kReaders,                                     // kBridgeExclusive
-      kWriters,                                                // kBridgeShared
-      kWriters,                                                // kBridgePermits
-      bit(Family::kCuratorMutex),                              // kCuratorMutex
-      bit(Family::kCuratorRead) | bit(Family::kCuratorWrite),  // kCuratorWrite
-      bit(Family::kCuratorWrite),                              // kCuratorRead
-      kKazoo,                                                  // kKazooLock
-      kKazoo | bit(Family::kKazooRead),                        // kKazooWrite
-      kKazoo,                                                  // kKazooRead
-  };
-  const auto at = static_cast<std::size_t>(rule);
-  return at >= std::size(kSeen) || (kSeen[at] & bit(family)) != 0;  // where every child counts there are no families
 }
 
 bool is_in_curators_way(const std::string& name) {

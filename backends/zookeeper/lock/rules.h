@@ -118,9 +118,6 @@ Verdict judge(Rule rule, const std::vector<std::string>& children, const std::ve
 /// The rule by which a contender with these nodes, all of one acquisition, waits.
 Rule rule_of(const std::vector<NodeName>& nodes);
 
-/// Whether an acquisition under `rule` waits for a node of `family` with a lower number than its own.
-bool is_seen_by(Rule rule, Family family);
-
 /// Whether Curator's mutex and write lock wait for ever for a node of this name: it is no contender's, and sorts before
 /// all numbers. Pure.
 bool is_in_curators_way(const std::string& name);
