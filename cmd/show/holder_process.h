@@ -12,8 +12,8 @@
 namespace dlock {
 
 /// Finds out, for `dlock force-release`, what becomes of the holders whose lock is freed. To be made before the lock is
-/// freed: a process can be recognised only while it lives. It is known for a dlock that lives on this machine; for every
-/// other holder it is not.
+/// freed: a process can be recognised only while it lives. It is known for a dlock that lives on this machine; for
+/// every other holder it is not.
 class OldHolders {
  public:
   OldHolders(const std::vector<Participant>& holders, const Runtime& runtime);
