@@ -33,15 +33,15 @@ class Revocation {
     auto state = backend_.inspect(options_.keys.front());
     if (!state) return state.error();
     asked_ = std::move(*state);
-    if (asked_.holders.empty()) return look_elsewhere();
-    std::erase_if(asked_.holders, [&](const Participant& holder) {
-      return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
-    });
     if (asked_.holders.empty() && is_pattern(asked_.name)) {
       return Error{ErrorCode::kInvalid,
                    "revoke takes no pattern, and no lock is held that is called " + asked_.name.text(),
                    "see which there are: dlock inspect " + asked_.name.typed()};
     }
+    if (asked_.holders.empty()) return look_elsewhere();
+    std::erase_if(asked_.holders, [&](const Participant& holder) {
+      return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
+    });
     if (asked_.holders.empty()) return {};
     for (const Participant& one : asked_.holders) who_[one.owner] = holder_text(one, runtime_.clock.wall());
     outcome_ = "released";
