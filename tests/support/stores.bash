@@ -5,7 +5,8 @@
 # that is a connection. The others are the same layouts on other servers, or other names for what these do.
 stores_of_each_kind=(local redis redlock 'redisson, fenced' zookeeper mysql 'mysql, session')
 
-# Calls BODY for each store, with $key, $lacks and DLOCK_BACKEND; its name is the last line printed before a failure.
+# Calls BODY for each store, with $key (no other file's: they run side by side on the same servers), $lacks and
+# DLOCK_BACKEND; its name is the last line printed before a failure.
 on_each_store() { # BODY
   local port name variable rest n=0
   while IFS='|' read -r port name variable rest lacks; do
@@ -19,7 +20,7 @@ on_each_store() { # BODY
       DIRECTORY) mkdir -p -m 700 locks && use "local:$PWD/locks$rest" ;;
       *) use "${!variable}$rest" ;;
     esac
-    n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
+    n=$((n + 1)) key=app:${BATS_TEST_FILENAME##*/}-$BATS_TEST_NUMBER-$n
     rm -f ran waited waiter waiter.pid pid
     "$1"
   done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
