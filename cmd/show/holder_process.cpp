@@ -48,8 +48,6 @@ class Fate {
   std::string who_;
 };
 
-using namespace std::chrono_literals;
-
 constexpr Duration kClocksDiffer = 1s;  ///< the store's, which says since when, and this machine's
 
 Duration lifetime(const ProcessId& process) {

@@ -14,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kPause = 10ms;
-constexpr int kLooks =
-    8;  ///< at a lock whose holder has no record: it writes that after the grant, erases it before the end
+/// Looks at a lock whose holder has no record: it is written after the grant, and erased before the end.
+constexpr int kLooks = 8;
 
 Participant participant_of(const LeaseHolder& holder) {
   Participant participant;

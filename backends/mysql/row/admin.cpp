@@ -60,28 +60,24 @@ Result<void> RowAdmin::release(const LockName& name, const Owner& owner) {
   return not_held(name);
 }
 
+/// Slots last: the row of one whose lease has ended is free only then.
 Result<std::vector<Swept>> RowAdmin::sweep(bool dry_run) {
-  const auto over = table_.over(soon());
-  if (!over) return over.error();
   std::vector<Swept> swept;
-  for (const LockName& name : *over) {
-    if (!dry_run) {
-      const auto gone = table_.sweep(name, soon());
+  const auto sweep_each = [&](const Result<std::vector<LockName>>& names, auto sweep_one,
+                              const char* what) -> Result<void> {
+    if (!names) return names.error();
+    for (const LockName& name : *names) {
+      const auto gone = dry_run ? Result<bool>(true) : (table_.*sweep_one)(name, soon());
       if (!gone) return gone.error();
-      if (!*gone) continue;
+      if (*gone) swept.push_back({name, what});
     }
-    swept.push_back({name, "a lease that ended without a release"});
-  }
-  const auto slots = table_.free_slots(soon());
+    return {};
+  };
+  const auto over = sweep_each(table_.over(soon()), &RowStore::sweep, "a lease that ended without a release");
+  if (!over) return over.error();
+  const auto slots =
+      sweep_each(table_.free_slots(soon()), &RowStore::remove_free, "the row of a slot that is not remembered");
   if (!slots) return slots.error();
-  for (const LockName& name : *slots) {
-    if (!dry_run) {
-      const auto gone = table_.remove_free(name, soon());
-      if (!gone) return gone.error();
-      if (!*gone) continue;
-    }
-    swept.push_back({name, "the row of a slot that is not remembered"});
-  }
   return swept;
 }
 
