@@ -49,6 +49,28 @@ teardown() { end_world; }
 }
 
 in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]]; }
+# At its next renewal each would hear of it, too: after 30 s.
+@test "readers and holders of permits hear at once of who revokes and of who takes the lock by force" {
+  local mode n patience=20
+  use "$DLOCK_TEST_REDIS"
+  for mode in --shared '--permits 2'; do
+    for n in 1 2; do
+      # shellcheck disable=SC2086
+      start_watched "end$n" dlock run -q $mode --ttl 90s "$key" -- sh -c "touch in$n; exec sleep 100"
+      wait_until test -e "in$n"
+    done
+    run -0 dlock revoke --wait 20s "$key"
+    for n in 1 2; do [ "$(how_ended "end$n")" = "exit 79" ]; done
+    rm in1
+    # shellcheck disable=SC2086
+    start_watched end1 dlock run $mode --ttl 90s "$key" -- sh -c 'touch in1; exec sleep 100'
+    wait_until test -e in1
+    dlock force-release --yes "$key"
+    [ "$(how_ended end1)" = "exit 79" ]
+    rm -f in* end*
+  done
+}
+
 @test "a lease that is over does not begin again in its lock-delay: check and renew are 79" {
   use "$DLOCK_TEST_REDIS"
   local owner token

@@ -294,14 +294,14 @@ asked_one_by_one() {
   can revokes || return 0
   local n
   rm -f one* pid*
-  start_watched one1 dlock run -q "$key" -- dlock run "$key" -- sh -c 'echo $$ >pid1; exec sleep 100'
+  start_watched one1 dlock run -q -t 3s "$key" -- dlock run "$key" -- sh -c 'echo $$ >pid1; exec sleep 100'
   wait_until filled pid1
   run -0 dlock revoke "$key"
   [ "$(how_ended one1)" = "exit 79" ]
   is_free "$key"
   if can permits; then
     for n in 1 2 3; do
-      start_watched "one$n" dlock run -q --permits 3 "$key:p" -- sh -c 'echo "$DLOCK_SLOT" >pid'"$n"'; exec sleep 100'
+      start_watched "one$n" dlock run -q -t 3s --permits 3 "$key:p" -- sh -c 'echo "$DLOCK_SLOT" >pid'"$n"'; exec sleep 100'
       wait_until filled "pid$n"
     done
     run -0 dlock revoke --slot "$(<pid2)" "$key:p"
@@ -312,7 +312,7 @@ asked_one_by_one() {
     is_free "$key:p"
   fi
   if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
-  start_watched one1 dlock run -q "$key:a" "$key:b" -- sh -c 'echo $$ >pid4; exec sleep 100'
+  start_watched one1 dlock run -q -t 3s "$key:a" "$key:b" -- sh -c 'echo $$ >pid4; exec sleep 100'
   wait_until filled pid4
   run -0 dlock revoke "$key:b"
   [ "$(how_ended one1)" = "exit 79" ]

@@ -191,12 +191,12 @@ Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
 /// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
 Duration ScriptLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
 
-/// Only the one holder of an exclusive lock gets messages: renewals of many readers would wake each other.
+/// Of many readers those that share a channel do not listen: each renewal would wake all of them.
 Renewal ScriptLock::held(TimePoint now) {
   if (Connection* first = connection(); first && !first->is_closed()) {
     if (const auto alive = first->advance(now); !alive) return RenewalDue{alive.error().message};
   }
-  if (spec_.mode != Mode::kExclusive) {
+  if (spec_.mode != Mode::kExclusive && !has_own_channel()) {
     watch_at_.reset();
     wake_.close();
     return RenewalHeld{};

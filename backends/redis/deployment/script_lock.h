@@ -88,10 +88,11 @@ class ScriptLock : public LockDriver, protected Acquirer {
   /// What a waiter, or a holder, listens to; is_sharded(): to messages within the slot, too.
   virtual std::string wake_channel() const = 0;
   virtual bool is_sharded() const { return false; }
+  virtual bool has_own_channel() const = 0;  ///< which no other holder listens to
   /// When a waiter that was told nothing looks by itself; nullopt: at once.
   virtual std::optional<TimePoint> next_look(Control& control) = 0;
-  /// Has the server report the next change of the key, and returns whether the lock is ours now; nullopt: the server
-  /// cannot report changes.
+  /// Returns whether the lock is ours now; of an exclusive one the server then reports the next change of the key.
+  /// nullopt: it cannot be said, or the server cannot report changes.
   virtual std::optional<bool> is_still_ours(TimePoint until) = 0;
   virtual const char* taken_away() const = 0;  ///< "it was deleted on "
 

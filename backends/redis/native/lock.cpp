@@ -51,8 +51,9 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   return Busy{by_->foreign};
 }
 
-/// Asks for news of changes of the key, and for its value; of a holder (`all_reads`) its record, too, which says who
-/// asks for the lock back. nullopt if the server cannot; without the right to read it the owner stays unknown.
+/// Asks for news of changes of the key, and for its value; of the holder of an exclusive lock (`all_reads`) its record,
+/// too, which says who asks for the lock back. nullopt if the server cannot; without the right to read it the owner
+/// stays unknown.
 std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Control* control) {
   if (!wake_.is_open()) return std::nullopt;
   std::vector<Command> commands{wake_.tracking(all_reads)};
@@ -66,8 +67,18 @@ std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Cont
 }
 
 std::optional<bool> NativeLock::is_still_ours(TimePoint until) {
+  if (spec_.mode != Mode::kExclusive) return is_still_listed(until);
   const auto value = watch_key(true, until, control_);
   return value ? std::optional(value->text == spec_.owner.text()) : std::nullopt;
+}
+
+/// Whether a reader or the holder of a permit still has its record.
+std::optional<bool> NativeLock::is_still_listed(TimePoint until) {
+  const NativeNames& names = store_.names();
+  const auto replies = deployment_->call(names.key, {{"HGET", names.holders, spec_.owner.text()}}, until, control_);
+  if (!replies || replies->front().is_error()) return std::nullopt;
+  if (replies->front().is_text()) revoked_ = revocation_of(replies->front().text);
+  return replies->front().is_text();
 }
 
 /// When a waiter without news looks by itself; nullopt: at once, the key has gone.

@@ -26,6 +26,7 @@ class RedissonLock final : public ScriptLock {
   ScriptStore& held_in() override { return store_; }
   Connection* connection() const override { return deployment_->current(store_.names().beside.key); }
   std::string wake_channel() const override;
+  bool has_own_channel() const override { return false; }
   bool is_sharded() const override { return store_.names().sharded; }
   std::optional<TimePoint> next_look(Control& control) override;
   std::optional<bool> is_still_ours(TimePoint until) override;

@@ -37,7 +37,9 @@ if count > 0 then
     for i = 3, #ARGV, 2 do call('HSET', KEYS[7], ARGV[i], ARGV[2]) end
     call('PEXPIRE', KEYS[7], 3600000)
   end
+  local shared = is_marked()
   call('DEL', lock, holders, ends)
+  for i = 3, shared and #ARGV or 0, 2 do try('PUBLISH', ARGV[1] .. ARGV[i], 'freed') end
   if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true) end
 end
 return {'freed'}

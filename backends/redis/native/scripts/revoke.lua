@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Adds to the records of holders who asks them to end, which they read when they renew. What was asked first stays.
+-- Shared and permit holders get a message to look; the one of an exclusive lock hears of the change.
 -- ARGV: wake, that, owner, token, owner, token, ...
 -- {asked, how many} {foreign}: all are another client's
 --- include parts/prologue.lua
@@ -15,6 +16,7 @@ for i = 3, #ARGV, 2 do
     local _, parts = string.gsub(record, '\31', '')
     if parts < 5 then call('HSET', holders, owner, record .. string.rep('\31', 5 - parts) .. ARGV[2]) end
     asked = asked + 1
+    if ending then try('PUBLISH', ARGV[1] .. owner, 'asked') end
   end
 end
 if asked == 0 and foreign > 0 then return {'foreign'} end
