@@ -233,7 +233,7 @@ class Batch {
   void lose_reader(int number) {
     over_ = true;
     failure_ = system_error("cannot write the answers", number);
-    failure_->next = "the same requests again have the same answers";
+    failure_->next = "send the same requests again: they get the same answers";
   }
 
   /// Says what was not started, if that was not all.
@@ -255,9 +255,9 @@ class Batch {
       if (read++ == 0) from += " (" + in_quotes(line->text) + ")";
     }
     runtime_.log.error({ErrorCode::kCancelled,
-                        from + " and all after it were not started" +
+                        from + " and those after it were not started" +
                             (read > 1 ? "; " + std::to_string(read) + " of them were read" : ""),
-                        "begin again there, or with all of it: what was served is not served twice"});
+                        "start again from that line, or from the first: what was served is not served twice"});
   }
 
   const Options& options_;

@@ -36,22 +36,22 @@ Result<StockStep> parse_json_step(std::string_view line) {
   MembersSeen members;
   const auto object = nlohmann::json::parse(line, std::ref(members), false);
   if (!object.is_object()) return wrong("this is not a JSON object");
-  if (members.twice()) return wrong("member " + dlock::in_quotes(*members.twice()) + " is there twice");
+  if (members.twice()) return wrong("member " + dlock::in_quotes(*members.twice()) + " appears twice");
   std::string step;
   std::string id;
   std::string refund_id;
   std::optional<Quantity> quantity;
   for (const auto& [name, value] : object.items()) {
     std::string* text = name == "step" ? &step : name == "id" ? &id : name == "refund_id" ? &refund_id : nullptr;
-    if (text && !value.is_string()) return wrong("'" + name + "' has to be a text");
+    if (text && !value.is_string()) return wrong("'" + name + "' must be a string");
     if (text) {
       *text = value.get<std::string>();
     } else if (name == "qty") {
       const auto number = value.is_number_unsigned() ? parse_quantity(value.dump()) : parse_quantity("?");
-      if (!number) return wrong("'qty' has to be a whole number from 1 to " + std::to_string(kMostItems));
+      if (!number) return wrong("'qty' must be a whole number from 1 to " + std::to_string(kMostItems));
       quantity = *number;
     } else {
-      return wrong("there is no member " + dlock::in_quotes(name) + ": there are step, id, qty, refund_id");
+      return wrong("unknown member " + dlock::in_quotes(name) + "; the members are step, id, qty and refund_id");
     }
   }
   if (step.empty() || id.empty()) return wrong(std::string("'") + (step.empty() ? "step" : "id") + "' is missing");

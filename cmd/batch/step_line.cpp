@@ -40,7 +40,7 @@ Said said_by(const StepAnswer& answer) {
 }
 
 Error in_progress(const LockName& id) {
-  return {ErrorCode::kBusy, "request '" + id.text() + "' is being served at this moment, by another command"};
+  return {ErrorCode::kBusy, "request '" + id.text() + "' is being served by another command right now"};
 }
 
 /// What stood in the line never steers a terminal, nor fills it.
@@ -65,20 +65,20 @@ void put_error(JsonWriter& json, const Error& error) {
 Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity,
                             std::string_view refund_id) {
   const auto* const row = std::find(kWords.begin(), kWords.end(), word);
-  if (row == kWords.end()) return wrong("there is no step " + in_quotes(word));
+  if (row == kWords.end()) return wrong("unknown step " + in_quotes(word));
   const auto kind = static_cast<Kind>(row - kWords.begin());
   auto name = LockName::parse(id);
   if (!name) return wrong("the id: " + name.error().message);
   if (quantity && (kind == Kind::kConfirm || kind == Kind::kCancel)) {
-    return wrong(std::string(word) + " has no quantity: it means all that was set aside");
+    return wrong(std::string(word) + " takes no quantity: it applies to everything set aside");
   }
   if (!quantity && kind == Kind::kAdd) return wrong("add needs a quantity: add ID QTY");
   StockStep step{.kind = kind, .id = std::move(*name)};
   if (quantity) step.quantity = *quantity;
   if (refund_id.empty()) return step;
-  if (kind != Kind::kRefund) return wrong(std::string(word) + " has no id of a refund");
+  if (kind != Kind::kRefund) return wrong(std::string(word) + " takes no refund id");
   auto refund = LockName::parse(refund_id);
-  if (!refund) return wrong("the id of the refund: " + refund.error().message);
+  if (!refund) return wrong("the refund id: " + refund.error().message);
   step.refund_id = std::move(*refund);
   return step;
 }
@@ -90,10 +90,10 @@ Result<StockStep> parse_step(std::string_view line) {
   const std::string_view id = next_word(rest);
   const std::string_view number = next_word(rest);
   if (word.empty()) return wrong("the line is empty");
-  if (id.empty()) return wrong(in_quotes(word) + " needs the id of a request after it");
+  if (id.empty()) return wrong(in_quotes(word) + " needs a request id after it");
   const std::string_view refund_id = word == "refund" ? next_word(rest) : std::string_view();
   if (!next_word(rest).empty()) {
-    return wrong("there is more after " +
+    return wrong("unexpected words after " +
                  (refund_id.empty() ? "the quantity " + in_quotes(number) : in_quotes(refund_id)));
   }
   if (number.empty()) return make_step(word, id, nullptr);

@@ -111,14 +111,13 @@ Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, co
   const Shared<BenchLane> lanes(plan.processes);
   const Shared<Baton> baton(1);
   if (!lanes.valid() || !baton.valid())
-    return system_error("cannot share memory with the processes of the benchmark", errno);
+    return system_error("cannot share memory with the benchmark's processes", errno);
   const SystemClock clock;
   const TimePoint start = clock.now();
   const auto pids = start_processes(
       plan.processes, [&](std::size_t i) { run_lane(take, plan, log, start + plan.time, baton[0], lanes[i]); });
   for (const pid_t pid : pids) reap(pid);
-  if (pids.size() < 2)
-    return Error{ErrorCode::kSystem, "cannot start the processes of the benchmark", "see: ulimit -u"};
+  if (pids.size() < 2) return Error{ErrorCode::kSystem, "cannot start the benchmark's processes", "see: ulimit -u"};
   ContendedResult result;
   result.took = clock.now() - start;
   result.fewest = plan.rounds;

@@ -153,9 +153,9 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
                      std::size_t most, EndingSignals& signals) {
   const int takers = takers_of(row);
   const Shared<BenchLane> lanes(takers);
-  if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
+  if (!lanes.valid()) return system_error("cannot share memory with the benchmark's processes", errno);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark", errno);
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark's processes", errno);
   const UniqueFd gate(ends[0]);
   UniqueFd keeps_it_open(ends[1]);
   SystemClock clock;
@@ -165,7 +165,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
     Taker(row, name, clients, log, most).run(lanes[i], gate.get());
   });
   if (pids.size() < static_cast<std::size_t>(takers)) {
-    const Error error = system_error("cannot start the processes of the benchmark", errno);
+    const Error error = system_error("cannot start the benchmark's processes", errno);
     for (const pid_t started : pids) end_and_reap(started);
     return error;
   }

@@ -26,7 +26,7 @@ Error is_short(const StockRequest& request, const StockShort& by) {
           request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
               std::to_string(by.available) + " left" +
               (by.reserved > 0 ? " and " + std::to_string(by.reserved) + " set aside" : "") + "; nothing was taken",
-          "add some with: dlock stock add --qty N " + request.stock.typed()};
+          "add items with: dlock stock add --qty N " + request.stock.typed()};
 }
 
 Error may_come_back(const StockRequest& request, const StockShort& by) {
@@ -34,11 +34,11 @@ Error may_come_back(const StockRequest& request, const StockShort& by) {
           request.stock.text() + ": " + std::to_string(request.quantity) + " wanted, " + std::to_string(by.available) +
               " left, and " + std::to_string(by.reserved) +
               " set aside for commands that still run: it may come back, or be sold",
-          "wait longer with --wait 5m, or look: dlock stock show " + request.stock.typed()};
+          "wait longer with --wait 5m, or see: dlock stock show " + request.stock.typed()};
 }
 
 Error in_progress(const StockRequest& request) {
-  return {ErrorCode::kBusy, "request '" + request.id.text() + "' is being served at this moment, by another command",
+  return {ErrorCode::kBusy, "request '" + request.id.text() + "' is being served by another command right now",
           "wait longer with --wait 5m"};
 }
 

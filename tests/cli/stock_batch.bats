@@ -100,7 +100,7 @@ _coprocess() {
   local status=0
   wait "$pid" || status=$?
   [ "$status" = 75 ]
-  [[ $(<err) == *'line 4 and all after it were not started'* ]]
+  [[ $(<err) == *'line 4 and those after it were not started'* ]]
   is taken 2
 }
 stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
@@ -134,8 +134,8 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
   create 9 1
   lines '{"step":"take","id":"a","qty":1,"qty":5}' '{"step":"take","id":"a","\u0069d":"b"}' '{"step":"take","id":"c"}' >in
   run -64 --separate-stderr dlock stock batch "$phone" <in
-  [ "${lines[0]}" = "? error invalid line 1: member 'qty' is there twice" ]
-  [ "${lines[1]}" = "? error invalid line 2: member 'id' is there twice" ]
+  [ "${lines[0]}" = "? error invalid line 1: member 'qty' appears twice" ]
+  [ "${lines[1]}" = "? error invalid line 2: member 'id' appears twice" ]
   [ "${lines[2]}" = 'c ok 0:1' ]
   is taken 1
 }
