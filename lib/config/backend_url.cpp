@@ -116,15 +116,16 @@ class UrlReader {
   Result<void> check_user_part(std::string_view text) const {
     const bool hosts = scheme_.shape == UrlShape::kHosts;
     if (text.find('@') != std::string_view::npos) return one_login("it has more than one @");
-    if (hosts && text.find(',') != std::string_view::npos) return one_login("a comma stands in front of the @");
+    if (hosts && text.find(',') != std::string_view::npos) return one_login("a comma comes before the @");
     return {};
   }
 
   Error one_login(std::string why) const {
     const bool hosts = scheme_.shape == UrlShape::kHosts;
     Error error = malformed(scheme_, std::move(why));
-    error.next = std::string("user and password stand once, in front of ") + (hosts ? "all hosts: " : "the host: ") +
-                 url_.scheme + "://user:password@" + (hosts ? "h1,h2,h3" : "host") + "; in them write @ , as %40 %2C";
+    error.next = std::string("user and password come once, before ") + (hosts ? "all hosts: " : "the host: ") +
+                 url_.scheme + "://user:password@" + (hosts ? "h1,h2,h3" : "host") +
+                 "; in them write @ and , as %40 and %2C";
     return error;
   }
 
@@ -138,7 +139,7 @@ class UrlReader {
       unsigned char address[16];
       if (inet_pton(AF_INET6, host.name.c_str(), address) != 1) return malformed(scheme_, "not an IPv6 address in [ ]");
     } else if (std::count(text.begin(), text.end(), ':') > 1) {
-      return malformed(scheme_, "an IPv6 address stands in [ ]: [::1], [::1]:" + std::to_string(scheme_.port));
+      return malformed(scheme_, "an IPv6 address needs [ ]: [::1], [::1]:" + std::to_string(scheme_.port));
     } else {
       host.name = text.substr(0, text.find(':'));
       text.remove_prefix(host.name.size());
@@ -150,7 +151,7 @@ class UrlReader {
       }
     }
     if (!text.empty()) {
-      if (text.front() != ':') return malformed(scheme_, "what follows a host is neither a port nor a comma");
+      if (text.front() != ':') return malformed(scheme_, "a host is followed by neither a port nor a comma");
       text.remove_prefix(1);
       host.port = whole_number<std::uint16_t>(text).value_or(0);
       if (host.port == 0) return malformed(scheme_, "a port is a number from 1 to 65535");
@@ -159,7 +160,7 @@ class UrlReader {
     const bool again = std::any_of(url_.hosts.begin(), url_.hosts.end(), [&](const BackendUrl::Host& other) {
       return other.name == host.name && port(other) == port(host);
     });
-    if (again) return malformed(scheme_, "the same host stands in it twice");
+    if (again) return malformed(scheme_, "the same host is given twice");
     url_.hosts.push_back(std::move(host));
     return {};
   }
@@ -184,7 +185,7 @@ class UrlReader {
       auto known = check_url_param(scheme_, *name, *decoded);
       if (!known) return known.error();
       if (!url_.params.emplace(*known, std::move(*decoded)).second) {
-        return malformed(scheme_, "the parameter " + std::string(*known) + " stands in it twice");
+        return malformed(scheme_, "the parameter " + std::string(*known) + " is given twice");
       }
     }
     return check_whole();
@@ -264,7 +265,7 @@ std::string all_usual() {
   const auto tables = url_tables();
   for (const UrlTable& table : tables) {
     const bool last = &table == &tables.back();
-    text.append(text.empty() ? "there are " : last ? " and " : ", ").append(table.usual);
+    text.append(text.empty() ? "the stores are " : last ? " and " : ", ").append(table.usual);
   }
   return text;
 }

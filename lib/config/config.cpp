@@ -74,7 +74,7 @@ Error unreadable(const std::string& path, int errnum) {
   if (errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM)
     return system_error("cannot read the configuration " + path, errnum);
   if (errnum == ENOENT) error.next = "check the name given with --config or in $DLOCK_CONFIG";
-  else if (errnum != EACCES) error.next = "name a file, or take it away";
+  else if (errnum != EACCES) error.next = "name a file, or leave it out";
   else if (is_in_foreign_home(path)) error.next = "HOME is another user's: unset it, or log in with su -l or sudo -H";
   else error.next = "make it readable: chmod a+r " + shell_word(path);
   return error;
@@ -102,8 +102,8 @@ Result<std::string> read_all(int fd, const std::string& path) {
     if (n < 0) return unreadable(path, errno);
     if (n == 0 && text.empty() && is_never_written(fd)) {
       return Error{ErrorCode::kMisconfigured,
-                   "cannot read the configuration " + path + ": it is a pipe to which nobody writes",
-                   "name a file, or begin to write before dlock begins to read"};
+                   "cannot read the configuration " + path + ": it is a pipe without a writer",
+                   "name a file, or start the writer before dlock"};
     }
     if (n == 0) return text;
     text.append(buffer, static_cast<std::size_t>(n));
@@ -191,9 +191,9 @@ void Config::add_file(const std::string& path, Trust trust, const ConfigRules& r
   }
   if (trust == Trust::kFound && !is_ours(about)) {
     notes_.push_back({ErrorCode::kDenied,
-                      "the configuration " + path + " is left out: it belongs to user " + std::to_string(about.st_uid) +
+                      "the configuration " + path + " is ignored: it belongs to user " + std::to_string(about.st_uid) +
                           ", this is user " + std::to_string(geteuid()),
-                      "to obey it all the same: --config " + path});
+                      "to use it anyway: --config " + path});
     return;
   }
   const auto text = read_all(file.get(), path);

@@ -51,16 +51,16 @@ namespace {
 using Shape = ConfigKey::Shape;
 
 const char* type_name(const toml::node& node) {
-  constexpr const char* kNames[] = {"nothing",  "a table",     "a list",         "a text",         "a whole number",
-                                    "a number", "a yes or no", "a date or time", "a date or time", "a date or time"};
+  constexpr const char* kNames[] = {"nothing",  "a table",   "a list",         "a string",       "a whole number",
+                                    "a number", "a boolean", "a date or time", "a date or time", "a date or time"};
   static_assert(static_cast<int>(toml::node_type::date_time) + 1 == std::size(kNames));
   return kNames[static_cast<int>(node.type())];
 }
 
 const char* wanted(Shape shape) {
-  constexpr const char* kForms[] = {"a text in quotes", "true or false", "a whole number",
+  constexpr const char* kForms[] = {"a string in quotes", "true or false", "a whole number",
                                     "a duration such as \"30s\", or a number of seconds",
-                                    "a text in quotes, or a list of them: [\"...\", \"...\"]"};
+                                    "a string in quotes, or a list of them: [\"...\", \"...\"]"};
   static_assert(static_cast<int>(Shape::kList) + 1 == std::size(kForms));
   return kForms[static_cast<int>(shape)];
 }
@@ -100,7 +100,7 @@ std::string advice_on(std::string_view line) {
     const std::string text = yes ? "true" : no ? "false" : '"' + std::string(value) + '"';
     return "write " + std::string(key) + " = " + text;
   }
-  return "the file is TOML: values other than numbers, true and false stand in quotes; see man 5 dlock.toml";
+  return "the file is TOML: values other than numbers, true and false need quotes; see man 5 dlock.toml";
 }
 
 class ConfigReader {
@@ -163,7 +163,7 @@ class ConfigReader {
     for (const std::string_view one : {"default-backend", "defaults", "backend", "key"}) nearest.offer(one);
     if (!nearest.best().empty() && nearest.best() != "defaults") hides_backend();
     return unknown(key, " at the top of the file", nearest.best(),
-                   "there are default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
+                   "it takes default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
   }
 
   /// The fault may be in the name of a backend.
@@ -204,7 +204,7 @@ class ConfigReader {
       if (section.is_table() && !name.str().empty()) {
         for (auto&& [one, value] : *section.as_table()) read_key_setting(std::string(name.str()), one, value);
       } else if (section.is_table()) {
-        wrong(name.source(), "a lock has no empty name", "write [key.\"NAME\"]");
+        wrong(name.source(), "the name of a lock cannot be empty", "write [key.\"NAME\"]");
       } else {
         wrong(name.source(), "key." + std::string(name.str()) + " is " + type_name(section),
               "write [key.\"" + std::string(name.str()) + "\"] and its settings below it");
@@ -219,7 +219,7 @@ class ConfigReader {
     if (known != nullptr && known->of_key) return read_value("key." + pattern, name, value, known->shape);
     if (known == nullptr && value.is_table()) {
       const std::string whole = pattern + "." + std::string(name.str());
-      return unknown(name, title, {}, "a name with a point in it stands in quotes: [key.\"" + whole + "\"]");
+      return unknown(name, title, {}, "a name with a dot in it needs quotes: [key.\"" + whole + "\"]");
     }
     if (known != nullptr) return unknown(name, title, {}, place_of(*known));
     Nearest nearest(name.str());

@@ -100,7 +100,7 @@ Result<Duration> read_duration(std::string_view text) {
     if (!rest.empty() && rest.front() == '.') {
       rest.remove_prefix(1);
       fraction = take_while(rest, is_digit);
-      if (fraction.empty()) return bad_duration(text, "a digit is missing after the point");
+      if (fraction.empty()) return bad_duration(text, "a digit is missing after the decimal point");
     } else if (whole.empty()) {
       return bad_duration(text, "a number is missing");
     }
@@ -109,9 +109,10 @@ Result<Duration> read_duration(std::string_view text) {
     if (name.empty() && !bare) return bad_duration(text, no_unit(text, rest));
     const Unit* unit = find_unit(bare ? "s" : name);
     if (unit == nullptr) {
-      return bad_duration(text, "unknown unit '" + std::string(utf8_prefix(name, 20)) + "' (there are d, h, m, s, ms)");
+      return bad_duration(text,
+                          "unknown unit '" + std::string(utf8_prefix(name, 20)) + "' (the units are d, h, m, s, ms)");
     }
-    if (unit->length >= smallest) return bad_duration(text, "its units do not fall from large to small");
+    if (unit->length >= smallest) return bad_duration(text, "its units are not ordered from large to small");
     smallest = unit->length;
     const std::int64_t part = scale(whole, fraction, unit->length);
     if (part < 0 || part > kLongestNs - sum) return bad_duration(text, "it is longer than 100 years (36500d)");

@@ -85,11 +85,11 @@ std::string way_to_tls(const UrlScheme& scheme) {
   const std::string name(scheme.name);
   if (!speaks_tls(scheme)) {
     const UrlScheme* tls = nearest_sibling(scheme, speaks_tls);
-    return tls == nullptr ? name + ":// speaks no TLS" : "TLS is " + std::string(tls->name) + "://";
+    return tls == nullptr ? name + ":// has no TLS" : "TLS is " + std::string(tls->name) + "://";
   }
   const bool always = nearest_sibling(scheme, [&](const UrlScheme& one) { return !speaks_tls(one); }) != nullptr;
   return always ? "leave it out: " + name + ":// is TLS"
-                : "add ca-file=/PATH, the authority that signed the server's certificate: with it there is TLS";
+                : "add ca-file=/PATH, the authority that signed the server's certificate: that turns TLS on";
 }
 
 /// Our name of another client's parameter; empty if there is none.

@@ -31,7 +31,7 @@ Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port) {
   const std::unique_ptr<addrinfo, FreeAddrinfo> list(status == 0 ? found : nullptr);
   if (status == EAI_SYSTEM) return Error{ErrorCode::kUnavailable, "its name is not known: " + errno_text(errno)};
   if (status == EAI_NONAME || status == EAI_NODATA) {
-    return Error{ErrorCode::kUnavailable, "there is no host of that name", "check the name in the URL, and DNS"};
+    return Error{ErrorCode::kUnavailable, "there is no host with that name", "check the name in the URL, and DNS"};
   }
   if (status != 0) return Error{ErrorCode::kUnavailable, std::string("its name is not known: ") + gai_strerror(status)};
   std::vector<Address> addresses;

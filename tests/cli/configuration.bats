@@ -63,7 +63,7 @@ dlock: deploy/test was held for "* ]]
   [ "$output" = "local:$BATS_TEST_TMPDIR/shared" ]
   mkfifo pipe
   run -78 timeout "$patience" dlock run -C pipe k -- touch ran
-  [[ "$output" == "dlock: cannot read the configuration pipe: it is a pipe to which nobody writes"* ]]
+  [[ "$output" == "dlock: cannot read the configuration pipe: it is a pipe without a writer"* ]]
   [ ! -e ran ]
 }
 
@@ -143,7 +143,7 @@ dlock: deploy/test was held for "* ]]
   run -0 dlock acquire --ttl 5m k
   printf 'default-backend = redis://h\n[defaults]\nwait = 10m\n' >"$settings/conf.d/bad.toml"
   run -78 dlock inspect k
-  [[ "$output" == *"bad.toml:1:"*'write default-backend = "redis://h"; until then name the store with --backend URL'* ]]
+  [[ "$output" == *"bad.toml:1:"*'write default-backend = "redis://h"; until it is mended, name the store with --backend URL'* ]]
   run -0 --separate-stderr dlock inspect -b "local:$locks" --json k
   [ "$(jq '.holders | length' <<<"$output")" = 1 ]
   run -0 env DLOCK_BACKEND="local:$locks" dlock force-release --yes k

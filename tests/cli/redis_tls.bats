@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlock-tls.so, without which a keeper of Redis speaks no TLS: who loads it, and what is said where that is impossible.
+# dlock-tls.so, without which a keeper of Redis has no TLS: who loads it, and what is said where that is impossible.
 load ../support/cli
 
 setup() {

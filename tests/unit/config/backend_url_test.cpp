@@ -94,8 +94,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redis://[::1", ErrorCode::kInvalid, "not closed"},
       {"redis://[::g]", ErrorCode::kInvalid, "not an IPv6"},
       {"redis://[::1]x", ErrorCode::kInvalid, "neither a port nor a comma"},
-      {"redis://::1:7000", ErrorCode::kInvalid, "an IPv6 address stands in [ ]: [::1], [::1]:6379"},
-      {"zk://h,fe80::1", ErrorCode::kInvalid, "an IPv6 address stands in [ ]: [::1], [::1]:2181"},
+      {"redis://::1:7000", ErrorCode::kInvalid, "an IPv6 address needs [ ]: [::1], [::1]:6379"},
+      {"zk://h,fe80::1", ErrorCode::kInvalid, "an IPv6 address needs [ ]: [::1], [::1]:2181"},
       {"redis://h/%2", ErrorCode::kInvalid, "two hex digits"},
       {"redis://h/%zz", ErrorCode::kInvalid, "two hex digits"},
       {"redis://u%00@h", ErrorCode::kInvalid, "control character"},
@@ -105,8 +105,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redlock://h1,h2,h1", ErrorCode::kInvalid, "twice"},
       {"redlock://u@h1,u@h2,u@h3", ErrorCode::kInvalid, "more than one @"},
       {"redis://u:p@ss@h", ErrorCode::kInvalid, "more than one @"},
-      {"redlock://h1,u@h2", ErrorCode::kInvalid, "a comma stands in front of the @"},
-      {"zk://h1:2181,u:p@h2", ErrorCode::kInvalid, "a comma stands in front of the @"},
+      {"redlock://h1,u@h2", ErrorCode::kInvalid, "a comma comes before the @"},
+      {"zk://h1:2181,u:p@h2", ErrorCode::kInvalid, "a comma comes before the @"},
       {"redlock://h1,h2,h1:6379", ErrorCode::kInvalid, "twice"},
       {"redis+cluster://h1/0", ErrorCode::kInvalid, "takes no database"},
       {"redis+sentinel://h1,h2", ErrorCode::kInvalid, "name of the master"},
@@ -143,8 +143,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
 
 TEST_CASE("a second login in a URL of several hosts is refused with the form that is meant") {
   CHECK(BackendUrl::parse("redlock://u@h1,u@h2,u@h3").error().next ==
-        "user and password stand once, in front of all hosts: redlock://user:password@h1,h2,h3; in them write @ , as "
-        "%40 %2C");
+        "user and password come once, before all hosts: redlock://user:password@h1,h2,h3; in them write @ and , "
+        "as %40 and %2C");
   const auto url = BackendUrl::parse("redlock://u%2C%40:p%40%2C@h1,h2,h3");
   REQUIRE(url);
   CHECK(url->user == "u,@");
@@ -165,7 +165,7 @@ TEST_CASE("typos in a URL get the nearest right word") {
       {"redis+cluster://h?ssl=1", "TLS is rediss+cluster://"},
       {"rediss://h?tls=true", "leave it out: rediss:// is TLS"},
       {"redlock://h1,h2,h3?tls=1", "TLS is rediss://"},
-      {"zk://h?tls=1", "zk:// speaks no TLS"},
+      {"zk://h?tls=1", "zk:// has no TLS"},
       {"mysql://h/d?tls=true", "add ca-file=/PATH"},
       {"mysql://h/d?ssl-mode=REQUIRED", "add ca-file=/PATH"},
       {"mysql://h/d?ssl_mode=REQUIRED", "add ca-file=/PATH"},
@@ -174,10 +174,10 @@ TEST_CASE("typos in a URL get the nearest right word") {
       {"mariadb://h/d", "did you mean 'mysql://...'?"},
       {"zookeeper://h", "did you mean 'zk://...'?"},
       {"valkey://h", "did you mean 'redis://...'?"},
-      {"postgres://h/d", "dlock has no such store; there are local:"},
-      {"postgresql://h/d", "dlock has no such store; there are local:"},
-      {"etcd://h", "dlock has no such store; there are local:"},
-      {"consul://h", "dlock has no such store; there are local:"},
+      {"postgres://h/d", "dlock has no such store; the stores are local:"},
+      {"postgresql://h/d", "dlock has no such store; the stores are local:"},
+      {"etcd://h", "dlock has no such store; the stores are local:"},
+      {"consul://h", "dlock has no such store; the stores are local:"},
       {"/srv/locks", "did you mean 'local:/srv/locks'?"},
       {"redlock://h", "one server is redis://; three are redlock://h1,h2,h3"},
   };

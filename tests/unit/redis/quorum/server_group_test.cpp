@@ -21,7 +21,7 @@ TEST_CASE("a round that is over before its attempt to connect keeps why the one 
   const auto to_the_end = [](const ServerGroup::Answers&) { return std::nullopt; };
   const auto first = group.ask(ping, clock.now() + 30s, nullptr, to_the_end);
   REQUIRE(first[0].error);
-  CHECK(group.reasons(first).find("there is no host of that name") != std::string::npos);
+  CHECK(group.reasons(first).find("there is no host with that name") != std::string::npos);
   const auto second = group.ask(ping, clock.now(), nullptr, to_the_end);
   CHECK(group.reasons(second) == group.reasons(first));
 }
