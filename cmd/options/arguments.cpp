@@ -135,7 +135,7 @@ class Splitter {
     const bool text_is_next = front() == "-c" || front() == "--command";
     if (auto read = read_options(std::min(stop, at_ + (text_is_next ? 2 : 1))); !read) return read;
     if (at_ != stop) {
-      return usage_error(in_quotes(front()) + " stands after -c STR, which takes one argument",
+      return usage_error(in_quotes(front()) + " comes after -c STR, which takes one argument",
                          "quote the whole shell command: -c 'a && b'");
     }
     if (stop != end_) out_.child.assign(stop + 1, end_);
@@ -150,7 +150,7 @@ class Splitter {
   }
 
   Error key_missing() const {
-    return usage_error("there is no KEY before --", "write: dlock run KEY -- " + shell_word(utf8_prefix(front(), 80)));
+    return usage_error("no KEY given before --", "write: dlock run KEY -- " + shell_word(utf8_prefix(front(), 80)));
   }
 
   /// `option` and those up to `stop` stand behind the first key, at_.
@@ -160,7 +160,7 @@ class Splitter {
       return usage_error(in_quotes(word) + " is not a fencing token",
                          "usage: dlock fence [OPTION...] RESOURCE TOKEN [-- CMD [ARG...]]");
     }
-    const std::string message = "option " + in_quotes(word) + " stands after a key, where options have stopped";
+    const std::string message = "option " + in_quotes(word) + " comes after a key, where options have ended";
     if (word.starts_with("-c") || find_long_or_short(word) == nullptr) {
       return usage_error(message, "put -- between the keys and the command: dlock " + std::string(command_->name) +
                                       " KEY -- CMD " + std::string(word));

@@ -46,7 +46,7 @@ Error no_such_backend(const Config& config, const std::string& name) {
   if (error.next.starts_with("did you mean")) return error;
   error.message = "there is no [backend." + std::string(utf8_prefix(name, 64)) + "]; " + files_read(config);
   error.next = "write that section and url = \"redis://host\", or a URL: " + error.next;
-  if (!names.empty()) error.next += "; or one of the configured: " + known;
+  if (!names.empty()) error.next += "; or one of those configured: " + known;
   return error;
 }
 

@@ -252,7 +252,7 @@ Result<std::string> completion_script(const std::string& shell) {
   if (shell == "bash") return std::string(kBash);
   if (shell == "zsh") return std::string(kZsh);
   if (shell == "fish") return std::string(kFish);
-  return Error{ErrorCode::kInvalid, "no completion for '" + shell + "'", "there are bash, zsh and fish"};
+  return Error{ErrorCode::kInvalid, "no completion for '" + shell + "'", "the shells are bash, zsh and fish"};
 }
 
 }  // namespace dlock

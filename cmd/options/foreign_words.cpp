@@ -15,10 +15,10 @@ struct ForeignWords {
 };
 
 constexpr ForeignWords kCommands[] = {
-    {"unlock", "a lease of acquire: dlock release KEY --owner OWNER; somebody else's lock: dlock force-release KEY"},
+    {"unlock", "a lease of acquire: dlock release KEY --owner OWNER; another holder's lock: dlock force-release KEY"},
     {"rm del delete remove",
      "a lease of acquire: dlock release KEY --owner OWNER; another lock: dlock force-release KEY"},
-    {"kill steal", "free a lock that somebody else holds: dlock force-release KEY"},
+    {"kill steal", "free another holder's lock: dlock force-release KEY"},
     {"ls show who ps info holders", "who holds it: dlock inspect [KEY]"},
     {"top watch monitor", "a live view: dlock inspect --watch"},
     {"log logs events", "what happened: dlock history [KEY]"},
@@ -41,16 +41,16 @@ constexpr ForeignWords kOptions[] = {
     {"key name", "the KEY is a word of its own: dlock run KEY -- CMD"},
     {"url host redis", "name the store with -b URL, as in -b redis://HOST"},
     {"password pass", "put it into a file and name that in the URL, ?password-file=/PATH, or into $DLOCK_PASSWORD"},
-    {"user", "the user stands in the URL: -b redis://USER@HOST"},
-    {"tls ssl", "TLS is asked for in the URL: -b rediss://HOST, or -b 'mysql://HOST/DB?ca-file=/PATH'"},
-    {"cacert ca cafile ca-file", "the authority is named in the URL: -b 'rediss://HOST?ca-file=/PATH'"},
+    {"user", "the user is part of the URL: -b redis://USER@HOST"},
+    {"tls ssl", "TLS is requested in the URL: -b rediss://HOST, or -b 'mysql://HOST/DB?ca-file=/PATH'"},
+    {"cacert ca cafile ca-file", "name the certificate authority in the URL: -b 'rediss://HOST?ca-file=/PATH'"},
     {"lease expire expiry", "how long a lease lasts: --ttl D"},
     {"lock-timeout", "how long to wait for the lock: --wait D"},
     {"retries", "how many attempts: --tries N; for how long: --wait D"},
     {"items amount count", "how many: --qty N; how many a new stock has: --quantity N"},
     {"no-wait nowait", "try once: -n"},
     {"semaphore max", "at most N holders: --permits N"},
-    {"renew-interval", "a lease is renewed every third of it: --ttl D"},
+    {"renew-interval", "a lease is renewed every third of its ttl: --ttl D"},
     {"ids-from", "any number of requests, one a line: dlock stock batch"},
     {"format output", "JSON instead of text, where a command prints something: --json"},
 };

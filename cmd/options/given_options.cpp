@@ -187,7 +187,8 @@ class GivenOptionReader {
     const bool letter = marked[1] != '\0';
     const std::string_view misfit = marked.substr(letter ? 1 : 2);
     if (!letter && !misfit.starts_with("--")) {
-      return usage_error("option " + in_quotes(misfit) + " has one dash", "a name has two: -" + std::string(misfit));
+      return usage_error("option " + in_quotes(misfit) + " has one dash",
+                         "a long option has two: -" + std::string(misfit));
     }
     const std::string_view name =
         letter ? misfit.substr(0, front_character(misfit).bytes) : spelled_long(misfit).substr(2);
@@ -200,7 +201,7 @@ class GivenOptionReader {
   }
 
   Error misplaced(const OptionRow& row, const std::string& spelled) const {
-    if (command_ == nullptr) return usage_error("option " + spelled + " stands before the command", "");
+    if (command_ == nullptr) return usage_error("option " + spelled + " comes before the command", "");
     const std::string command(command_->name);
     const std::string few = command_list(row.commands);
     const bool flock_and_others =

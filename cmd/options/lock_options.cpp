@@ -23,7 +23,7 @@ Result<void> read_wait(const OptionReader& from, Options& options) {
   if (from.find(OptionId::kWait) == nullptr) return {};
   if (options.nonblock) {
     if (!from.given_by_flag(OptionId::kWait)) return {};
-    return usage_error("-n tries once, -w waits: only one of them can be", "leave one out");
+    return usage_error("-n tries once, and -w waits", "leave one out");
   }
   Duration wait{0};
   if (auto read = from.read(OptionId::kWait, kAnything, wait); !read) return read;
@@ -60,7 +60,7 @@ Result<void> read_supersedes(const OptionReader& from, Options& options) {
     return usage_error("--replace and --newest exclude each other", "--newest lets the running one finish");
   }
   if (options.mode != Mode::kExclusive) {
-    return usage_error(option + " is for a lock with one holder, and this one has several",
+    return usage_error(option + " is for a lock with one holder, and this one can have several",
                        "leave --shared or --permits out, or give each of them a key of its own");
   }
   if (options.tries > 0 && from.given_by_flag(OptionId::kTries)) {
@@ -115,7 +115,7 @@ Result<void> check_fits(const Options& options) {
   }
   if (options.mode != Mode::kExclusive) {
     return usage_error(std::string("--once needs an exclusive lock: of ") + mode_name(options.mode) +
-                           " ones several would run the slot at the same time",
+                           " ones, several would run the slot at the same time",
                        "leave --shared, --permits or --slots out");
   }
   const LockName& key = options.keys.front();
@@ -134,7 +134,7 @@ Result<void> check_fits(const Options& options) {
 Result<void> read_remembered(const OptionReader& from, OncePolicy& once) {
   if (auto read = from.read(OptionId::kRemember, Duration(1s), once.remember); !read) return read;
   if (once.remember <= kMostRemembered) return {};
-  return usage_error("--remember " + spell_duration(once.remember) + " is longer than a slot is remembered",
+  return usage_error("--remember " + spell_duration(once.remember) + " is too long",
                      "at most " + spell_duration(kMostRemembered));
 }
 
@@ -165,7 +165,7 @@ Result<void> read_wait_options(const OptionReader& from, Options& options) {
   if (auto read = from.read(OptionId::kRetryInterval, kSomething, options.retry_interval); !read) return read;
   if (from.given_by_flag(OptionId::kRetryInterval) && options.tries == 0) {
     return usage_error("--retry-interval means nothing without --tries",
-                       "add --tries N; waiting without it asks nobody");
+                       "add --tries N; without it dlock waits in the queue");
   }
   if (options.nonblock && options.tries > 1 && from.given_by_flag(OptionId::kTries)) {
     const bool typed = from.given_by_flag(OptionId::kNonblock);

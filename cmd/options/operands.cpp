@@ -100,8 +100,9 @@ class Placer {
     }
     if (words.size() == 1) return add_known_word();
     if (words.front() == "show") return words.size() == 2 ? add_show_and_key() : wrong_count("KEY after show");
-    return words.front() == "check" ? usage("'dlock config check' looks at all that is configured, and takes no KEY")
-                                    : add_known_word();
+    return words.front() == "check"
+               ? usage("'dlock config check' checks everything that is configured, and takes no KEY")
+               : add_known_word();
   }
 
   Result<void> add_show_and_key() {
@@ -157,7 +158,7 @@ class Placer {
                        row_.command == Command::kAcquire || row_.command == Command::kWait;
     if (!like_one || !taken || !is_local() || access(text.c_str(), F_OK) != 0) return;
     options_.warnings.push_back("the key " + text +
-                                " is a name, and not the file that is here: to lock that, write ./" + text);
+                                " is a name, and not the file of that name here: to lock the file, write ./" + text);
   }
 
   bool takes_patterns() const {
@@ -179,7 +180,7 @@ class Placer {
     std::string all;
     for_each_word(row_.words, [&](std::string_view one) {
       known = known || one == word;
-      all.append(all.empty() ? "there are " : ", ").append(one);
+      all.append(all.empty() ? "it has " : ", ").append(one);
     });
     if (known) return add_words();
     return usage("'dlock " + std::string(row_.name) + "' has no " + in_quotes(word), all);
@@ -208,7 +209,7 @@ class Placer {
     }
     if (child.empty() || row_.command == Command::kStock) return {};
     if (row_.command == Command::kFence && options_.json) {
-      return usage("--json means nothing with a CMD, which has the output for itself",
+      return usage("--json means nothing with a CMD, which owns the output",
                    "leave it out; the exit status is 79 if the token is too low");
     }
     options_.child = child;
@@ -227,7 +228,7 @@ class Placer {
                    "it is the first word that 'dlock acquire' printed: --owner OWNER");
     }
     if (row_.command == Command::kAcquire && !options_.ttl_given && !options_.watch_pid) {
-      return usage("--ttl is missing: nobody renews this lease, so you choose how long it lasts",
+      return usage("--ttl is missing: this lease is not renewed, so choose how long it lasts",
                    "add --ttl 10m, or --watch-pid PID to keep it until that process ends");
     }
     return {};

@@ -45,7 +45,7 @@ Result<void> OptionReader::read(OptionId id, Duration least, Duration& out) cons
         auto duration = parse_duration(text);
         if (duration && *duration < least) {
           return Error{ErrorCode::kInvalid,
-                       "'" + std::string(text) + "' is too short, " + spell_duration(least) + " is the least"};
+                       "'" + std::string(text) + "' is too short: " + spell_duration(least) + " or more"};
         }
         return duration;
       },

@@ -70,7 +70,7 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
     ++at;
   });
   if (found >= 0) return found;
-  return invalid(in_quotes(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
+  return invalid(in_quotes(text) + " is not one of " + std::string(choices), did_you_mean(nearest.best()));
 }
 
 Result<WarnHeld> parse_warn_held(std::string_view text) {
@@ -87,8 +87,8 @@ Result<std::string> parse_reason(std::string_view text) {
   constexpr std::size_t kMost = 256;  // every waiter's is sent to every other
   if (text.size() <= kMost) return std::string(text);
   return Error{ErrorCode::kInvalid,
-               "it has " + std::to_string(text.size()) + " bytes, and may have " + std::to_string(kMost),
-               "say it in a line; people are shown 80 columns of it"};
+               "it has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(kMost) + " are allowed",
+               "keep it to one line: 80 columns of it are shown"};
 }
 
 Result<OnLost> parse_on_lost(std::string_view text) {
@@ -104,12 +104,12 @@ Result<OnLost> parse_on_lost(std::string_view text) {
                    best.empty() ? "write for example signal:USR1 or signal:10" : did_you_mean("signal:" + best));
   }
   if (signal_number(text) != 0) {
-    return invalid(in_quotes(text) + " is not what can happen on a loss", did_you_mean("signal:" + std::string(text)));
+    return invalid(in_quotes(text) + " is not an action for a lost lock", did_you_mean("signal:" + std::string(text)));
   }
   Nearest nearest(text);
   for (const std::string_view one : {"term", "kill", "ignore", "signal:"}) nearest.offer(one);
-  return invalid(in_quotes(text) + " is not what can happen on a loss",
-                 did_you_mean(nearest.best(), "there are " + std::string(kOnLostForms)));
+  return invalid(in_quotes(text) + " is not an action for a lost lock",
+                 did_you_mean(nearest.best(), "the actions are " + std::string(kOnLostForms)));
 }
 
 Result<bool> parse_flag(std::string_view text) {

@@ -162,8 +162,8 @@ class Composer {
   Result<void> read_backends() {
     const Setting* chosen = reader().find(OptionId::kBackend);
     if (chosen != nullptr && chosen->value().empty() && chosen->origin.layer == Origin::Layer::kEnvironment) {
-      return Error{ErrorCode::kMisconfigured, "DLOCK_BACKEND is set, and is empty: where are the locks?",
-                   "for those of this machine write local: or unset it"};
+      return Error{ErrorCode::kMisconfigured, "DLOCK_BACKEND is set but empty: where are the locks?",
+                   "for the locks of this machine set it to local:, or unset it"};
     }
     auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value(), mistakes_);
     if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
@@ -264,7 +264,7 @@ class Composer {
 
   void warn_of_password(const BackendUrl& url) {
     if (url.password.empty() || !url.alias.empty()) return;
-    options_.warnings.push_back("everybody on this machine can see the password in " + url.redacted() +
+    options_.warnings.push_back("everyone on this machine can see the password in " + url.redacted() +
                                 " with ps; put it into a file: ?password-file=/path, or into $DLOCK_PASSWORD");
   }
 
@@ -320,10 +320,10 @@ class Composer {
     if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
     if (auto read = from.read(OptionId::kSlot, options_.slot); !read) return read;
     if (options_.force && !options_.wait && !options_.nonblock) {
-      return usage_error("--force means nothing without --wait", "say how long the holder has to end: --wait D");
+      return usage_error("--force means nothing without --wait", "say how much time the holder gets to end: --wait D");
     }
     if (options_.force && !options_.slot.empty()) {
-      return usage_error("--force would take the permits of all, and --slot asks one", "leave one out");
+      return usage_error("--force would take the permits of all holders, and --slot asks one", "leave one out");
     }
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;

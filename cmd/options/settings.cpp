@@ -77,7 +77,7 @@ std::optional<Error> hidden_backend(const Config& config) {
   if (typed || !config.hides_backend()) return std::nullopt;
   Error error = config.mistakes().front();
   error.next += std::string(error.next.empty() ? "" : "; ") +
-                "until then name the store with --backend URL: that line may be the one that does";
+                "until it is mended, name the store with --backend URL: that line may be the one that names it";
   return error;
 }
 
@@ -101,8 +101,8 @@ std::string where_set(const Setting* setting, std::string_view key) {
 
 Error disagree(const OptionRow& row, const std::string& one, const std::string& other) {
   return {ErrorCode::kMisconfigured,
-          "keys that are taken together have one " + std::string(row.name) + ": it is " + one + ", and " + other,
-          "say it for all of them with --" + std::string(row.name) + ", or take one after the other"};
+          "keys that are taken together need the same " + std::string(row.name) + ": it is " + one + ", and " + other,
+          "set it for all of them with --" + std::string(row.name) + ", or take one after the other"};
 }
 
 bool is_decided(const Config& config, const OptionRow& row) {

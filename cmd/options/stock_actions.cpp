@@ -104,8 +104,9 @@ class Reader {
 
  private:
   Result<void> read_action() {
-    if (arguments_.words.empty()) return usage_error("'dlock stock' needs an action", "there are " + all_actions());
-    auto row = find_stock_action(arguments_.words.front(), "there are " + all_actions());
+    if (arguments_.words.empty())
+      return usage_error("'dlock stock' needs an action", "the actions are " + all_actions());
+    auto row = find_stock_action(arguments_.words.front(), "the actions are " + all_actions());
     if (!row) return row.error();
     row_ = *row;
     stock_.action = row_->action;
@@ -177,7 +178,7 @@ class Reader {
     auto parsed = LockName::parse(given->value());
     if (!parsed) {
       return OptionReader::at(
-          *given, {ErrorCode::kInvalid, "this cannot be the id of " + std::string(of) + ": " + parsed.error().message,
+          *given, {ErrorCode::kInvalid, "not a valid id of " + std::string(of) + ": " + parsed.error().message,
                    "an id is 1 to 255 bytes of UTF-8 without control characters"});
     }
     id = std::move(*parsed);

@@ -45,7 +45,7 @@ says_at_last() {
 }
 
 @test "the command line: a key, a -- or a word is missing, or stands in the wrong place" {
-  says 64 'there is no KEY before --' 'dlock run KEY -- true' -- dlock run -- true
+  says 64 'no KEY given before --' 'dlock run KEY -- true' -- dlock run -- true
   says 64 'no command to run' '!no KEY' -- dlock run -- -k
   says 127 "cannot run 'b-two'" 'several keys need --: dlock run -c STR a b-two --' -- dlock run a b-two -c 'touch ran'
   says 64 "unknown command 'deploy'" 'under a lock: dlock -q run deploy -- touch ran;' -- dlock -q deploy -- touch ran
@@ -56,8 +56,8 @@ says_at_last() {
   says 64 'dlock run -b redis://...' '!hunter2' -- dlock run k -b redis://u:hunter2@h -- touch ran
   says 64 "the TOKEN is missing after 'k'" 'KEY TOKEN' -- dlock check k
   says 64 "the TOKEN is missing after 'disk'" 'RESOURCE TOKEN' -- dlock fence disk
-  says 64 "has no 'tcsh'" 'there are bash, zsh, fish' -- dlock completion tcsh
-  says 64 "has no 'shwo'" 'there are show, check' -- dlock config shwo
+  says 64 "has no 'tcsh'" 'it has bash, zsh, fish' -- dlock completion tcsh
+  says 64 "has no 'shwo'" 'it has show, check' -- dlock config shwo
 }
 
 # The command that the last output ends with.
@@ -116,7 +116,7 @@ advised() {
 @test "backends: a name without a section, a host without a scheme, a URL without its database" {
   says 64 'there is no [backend.prod]' 'dlock/config.toml' 'redis://' '!has no scheme' -- dlock run -b prod k -- touch ran
   printf '[backend.main]\nurl = "redis://h"\n' >dlock.toml
-  says 64 'there is no [backend.prod]' "read: $PWD/dlock.toml" 'one of the configured: main' \
+  says 64 'there is no [backend.prod]' "read: $PWD/dlock.toml" 'one of those configured: main' \
     -- dlock run -C "$PWD/dlock.toml" -b prod k -- touch ran
   says 64 "did you mean 'main'?" -- dlock run -C "$PWD/dlock.toml" -b mian k -- touch ran
   says 64 "did you mean 'redis://127.0.0.1:7391'?" -- dlock run -b 127.0.0.1:7391 k -- touch ran
@@ -210,9 +210,9 @@ file_says() {
 @test "an unknown host is called one, on every store" {
   local url none=no..invalid # the resolver refuses a name with an empty part by itself, and asks no DNS
   for url in "redis://$none" "tair://$none" "zk://$none" "mysql://u@$none/d" "redis+cluster://$none"; do
-    says 69 'there is no host of that name' '!timed out' '!doctor' -- dlock run -n -b "$url" k -- touch ran
+    says 69 'there is no host with that name' '!timed out' '!doctor' -- dlock run -n -b "$url" k -- touch ran
     # A cluster is asked again until the time is over, and the last attempt may be cut short.
-    [[ $url == redis+cluster:* ]] || says 69 'there is no host of that name' -- dlock inspect -b "$url" k
+    [[ $url == redis+cluster:* ]] || says 69 'there is no host with that name' -- dlock inspect -b "$url" k
   done
 }
 
@@ -236,7 +236,7 @@ file_says() {
   says 69 "dlock doctor -b far -C $PWD/dlock.toml" -- dlock run -n -C "$PWD/dlock.toml" -b far k -- touch ran
   DLOCK_BACKEND=zk://127.0.0.1:1 says 69 'dlock doctor' '!-b' -- dlock run -n k -- touch ran
   run -69 dlock doctor -b zk://127.0.0.1:1
-  [[ $output == *"does it run?"*"man dlock-zookeeper"* && $output != *"dlock doctor"* ]]
+  [[ $output == *"that it runs"*"man dlock-zookeeper"* && $output != *"dlock doctor"* ]]
 }
 
 @test "RedLock: how many servers were asked, how many answer, and why the others do not" {

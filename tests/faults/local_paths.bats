@@ -77,7 +77,7 @@ teardown() { end_world; }
 @test "a path key's file is not made through a symbolic link that leads nowhere" {
   ln -s "$BATS_TEST_TMPDIR/made" link
   run -78 dlock run -n "$PWD/link" -- touch ran
-  [[ "$output" == *"$PWD/link is a symbolic link that leads nowhere"* ]]
+  [[ "$output" == *"$PWD/link is a symbolic link to a file that does not exist"* ]]
   ln -s loop loop
   run -0 dlock inspect "$PWD/link" "$PWD/loop" # nobody can hold what is not there
   [[ "${lines[0]}" == "$PWD/link  free"* && "$output" == *"$PWD/loop  free"* ]]
@@ -123,7 +123,7 @@ teardown() { end_world; }
   for key in app.lock app.pid; do
     run -0 --separate-stderr dlock run "$key" -- echo ran
     [ "$output" = ran ]
-    [[ "$stderr" == "dlock: the key $key is a name, and not the file that is here: to lock that, write ./$key" ]]
+    [[ "$stderr" == "dlock: the key $key is a name, and not the file of that name here: to lock the file, write ./$key" ]]
     run -0 dlock run -q "$key" -- true
     [ "$output" = "" ]
   done

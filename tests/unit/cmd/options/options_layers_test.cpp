@@ -96,7 +96,7 @@ TEST_CASE("keys that are taken together agree on what their sections say, or a f
   const auto differ = parse({"run", "b", "a", "--", "true"}, {xdg});
   REQUIRE(!differ);
   CHECK(differ.error().code == ErrorCode::kMisconfigured);
-  CHECK(differ.error().message.starts_with("keys that are taken together have one ttl: it is 50s for b ("));
+  CHECK(differ.error().message.starts_with("keys that are taken together need the same ttl: it is 50s for b ("));
   CHECK(!parse({"run", "a", "d", "--", "true"}, {xdg}));
   CHECK(parsed({"run", "-t", "9s", "a", "d", "--", "true"}, {xdg}).ttl == 9s);
   CHECK(parsed({"inspect", "a", "b"}, {xdg}).keys.size() == 2);
