@@ -197,10 +197,10 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   if (!done) return done.error();
   if (done->code == Code::kOk) return {};
   if (done->code == Code::kNotEmpty) {
-    return Error{ErrorCode::kUnsupported, "one of these nodes is a directory with nodes of its own; nothing was freed",
-                 "delete it by hand if nobody uses what is in it, or choose another key"};
+    return Error{ErrorCode::kUnsupported, "one of these nodes has nodes below it; nothing was freed",
+                 "delete it by hand if nothing uses the nodes below it, or choose another key"};
   }
-  return Error{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
+  return Error{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
 }
 
 Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,

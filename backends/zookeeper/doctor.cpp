@@ -164,8 +164,8 @@ std::map<std::string, std::string> parse_answer(std::string_view text) {
 std::vector<Finding> judge_server(const std::string& address, const std::map<std::string, std::string>& srvr,
                                   const std::map<std::string, std::string>& conf) {
   if (value(srvr, "Mode").empty()) {
-    return {Finding::warn(address + ": does not say what it is, or serves nobody yet (srvr)",
-                          "look whether it has found a majority; allow it by 4lw.commands.whitelist=srvr,conf")};
+    return {Finding::warn(address + ": does not say what it is, or does not serve yet (srvr)",
+                          "check that it has found a majority; allow srvr by 4lw.commands.whitelist=srvr,conf")};
   }
   std::vector<Finding> findings{version(address, value(srvr, "Zookeeper version")), mode(address, value(srvr, "Mode"))};
   if (!value(conf, "tickTime").empty()) findings.push_back(expiry(address, conf));
@@ -194,6 +194,8 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
   const TimePoint session_until = runtime.clock.now() + runtime.patience;
   auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
   if (!calls) {
+    const bool said = addresses->size() == 1 && findings.front().verdict == Finding::Verdict::kWarn;
+    if (said) findings.clear();  // the only server does not answer: the session's error says so as well
     findings.push_back(Finding::fail(calls.error()));
     return findings;
   }

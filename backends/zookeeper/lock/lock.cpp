@@ -177,7 +177,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
         calls_->was_taken_up() ? Result<void>(Error{ErrorCode::kDenied, ""}) : contender.remove(asked_by());
     if (!rest && rest.error().code == ErrorCode::kDenied) {
       leave_session();
-      return Error{ErrorCode::kLost, "our nodes in " + directory_ + " are not there any more"};
+      return Error{ErrorCode::kLost, "our nodes in " + directory_ + " are gone"};
     }
     if (!rest && rest.error().code != ErrorCode::kLost) return rest.error();
     contender.forget();

@@ -271,7 +271,7 @@ Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (auto again = is_made_for_it ? Result<void>() : take_session_again(timeout, until); !again) {
     Error error = again.error();
     if (error.code == ErrorCode::kUnavailable) {
-      error.message += "; unless it can be given back before, " + spec_.name.text() +
+      error.message += "; unless it can be released before, " + spec_.name.text() +
                        " is free when its session ends, in " + human_duration(std::max(made_for_, timeout));
     }
     return error;

@@ -11,7 +11,7 @@ constexpr std::uint64_t kLeastWrites = 16;  ///< more than a node gets before it
 }  // namespace
 
 Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until) {
-  const Error changed{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
+  const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
   const auto is_it = [&](const NodeStat& stat) { return static_cast<std::uint64_t>(stat.czxid) == token.value(); };
   while (true) {
     const auto node = calls.call(ask_data(path), until, nullptr);

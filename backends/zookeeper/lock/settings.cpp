@@ -20,7 +20,7 @@ bool is_root(std::string_view path) {
 Result<void> check_user(const BackendUrl& url) {
   if (!url.user.empty() && url.password.empty()) {
     return Error{ErrorCode::kMisconfigured, url.redacted() + " names a user, and there is no password for it",
-                 "set DLOCK_PASSWORD, or say ?password-file=FILE"};
+                 "set DLOCK_PASSWORD, or add ?password-file=FILE"};
   }
   if (url.user.empty() && !url.password.empty()) {
     BackendUrl shown = url;

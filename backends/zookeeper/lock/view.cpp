@@ -51,7 +51,7 @@ Present obstacle(const Node& node, Mode mode, const char* what) {
   Present present = present_of(node, "");
   present.participant.mode = mode;
   if (node.stat.ephemeral_owner == 0) present.participant.host.clear();  // not a client's address
-  present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is no " + what;
+  present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is not a " + what;
   return present;
 }
 

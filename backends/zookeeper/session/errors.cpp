@@ -16,7 +16,7 @@ std::string words_of(Code code) {
   if (code == Code::kEphemeralAbove) return "the node above it is a lock of recipe=simple, or another ephemeral one";
   if (code == Code::kReadOnly) return "the server is read-only, cut off from the others";
   if (code == Code::kQuotaExceeded) return "a quota of that directory, or of one above it, is used up";
-  if (code == Code::kThrottled) return "the server has too much to do";
+  if (code == Code::kThrottled) return "the server is overloaded";
   return "ZooKeeper's error " + std::to_string(static_cast<int>(code));
 }
 
@@ -24,8 +24,8 @@ std::string words_of(Code code) {
 
 std::optional<Error> error_of(Code code, const std::string& store, const std::string& right) {
   if (is_nonsense(code)) {
-    return Error{ErrorCode::kUnavailable, store + " sent an answer that makes no sense",
-                 "is it the server that it should be? See: dlock doctor"};
+    return Error{ErrorCode::kUnavailable, store + " sent an answer that dlock does not understand",
+                 "is this the right server? See: dlock doctor"};
   }
   if (code == Code::kAuthFailed) {
     return Error{ErrorCode::kDenied, store + " refused the user of the URL", "check user and password"};

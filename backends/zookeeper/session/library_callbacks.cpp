@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kClosed[] =
     "the server closed the connection (is it a ZooKeeper server that listens there? "
-    "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble there?)";
+    "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble running?)";
 
 /// Host down is what the library calls an end of file. What comes first to who writes just then is the other two.
 bool is_closing(int error) { return error == EHOSTDOWN || error == EPIPE || error == ECONNRESET; }

@@ -69,7 +69,7 @@ Result<void> StockTree::raced() {
                  store() + ": " + name_->text() +
                      " was changed again and again while it was "
                      "looked at",
-                 "are there more takers than segments? dlock stock resize gives it more"},
+                 "are there more takers than segments? Add some with dlock stock resize"},
                 session_.now() + jitter(most));
 }
 

@@ -32,7 +32,7 @@ std::optional<std::array<std::string_view, Count>> words_of(std::string_view tex
 }
 
 Error no(const char* what, std::string_view text) {
-  return {ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is no " + what};
+  return {ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is not a " + what};
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_CASE("Whatever lies among the leases of Curator's semaphore has one, and is
   const auto shown = commands->inspect(kName);
   REQUIRE(shown);
   REQUIRE(shown->holders.size() == 1);
-  CHECK(shown->holders.front().note == "the node foo, which is no lease");
+  CHECK(shown->holders.front().note == "the node foo, which is not a lease");
   REQUIRE(commands->force_release(kName, *shown, "me"));
   CHECK_FALSE(w.ensemble.nodes.contains("/k/leases/foo"));
 }
@@ -125,9 +125,9 @@ TEST_CASE(
     const char* note;
     Mode mode;
   };
-  for (const Case& one : {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is no lease", Mode::kPermits},
-                          Case{"mutex", "/k/!x", "the node !x, which is no contender", Mode::kExclusive},
-                          Case{"rw", "/k/!x", "the node !x, which is no contender", Mode::kShared}}) {
+  for (const Case& one : {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is not a lease", Mode::kPermits},
+                          Case{"mutex", "/k/!x", "the node !x, which is not a contender", Mode::kExclusive},
+                          Case{"rw", "/k/!x", "the node !x, which is not a contender", Mode::kShared}}) {
     CAPTURE(one.recipe);
     World w;
     for (const char* path : {"/k", "/k/xyz", one.node}) w.ensemble.create(path, "", 0, false);

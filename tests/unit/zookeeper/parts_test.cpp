@@ -92,7 +92,7 @@ TEST_CASE("An error that people can do something about has words, not a number")
         "zk://h does not make /a/b: the node above it is a lock of recipe=simple, or another ephemeral one");
   CHECK(text(-119) == "zk://h does not make /a/b: the server is read-only, cut off from the others");
   CHECK(text(-125) == "zk://h does not make /a/b: a quota of that directory, or of one above it, is used up");
-  CHECK(text(-127) == "zk://h does not make /a/b: the server has too much to do");
+  CHECK(text(-127) == "zk://h does not make /a/b: the server is overloaded");
   CHECK(text(-113) == "zk://h does not make /a/b: ZooKeeper's error -113");
   CHECK(unexpected(Code(-108), "zk://h", "x").code == ErrorCode::kUnsupported);
   CHECK(unexpected(Code(-119), "zk://h", "x").code == ErrorCode::kUnavailable);

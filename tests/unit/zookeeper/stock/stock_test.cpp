@@ -295,7 +295,7 @@ TEST_CASE("Data that make no sense are named, and left as they are") {
     std::function<void(World&)> spoil;
   };
   const Row rows[] = {
-      {"is no stock", [](World& w) { w.ensemble.nodes.at("/shop/%stock/phone").data = "hello"; }},
+      {"is not a stock", [](World& w) { w.ensemble.nodes.at("/shop/%stock/phone").data = "hello"; }},
       {"segment 1", [](World& w) { w.segment(1).data = "-3 0 0 0 0"; }},
       {"segment 1", [](World& w) { w.segment(1).data = "3 0 0 0"; }},
       {"segment 1 is missing", [](World& w) { w.ensemble.remove(segment_path(w.life(), 1)); }},
