@@ -4,6 +4,7 @@
 #include "cmd/commands/commands.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/watch.h"
+#include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 
 namespace dlock {
@@ -12,6 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kWidestBar = 40;
+constexpr std::size_t kOnePerLine = 4;  ///< segments: more of them share lines
+constexpr std::size_t kBarBeside = 10;  ///< of a segment that shares its line
+constexpr std::size_t kUsualWidth = 80;
 
 std::string right(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
@@ -39,6 +43,19 @@ std::string heading(const StockState& state, const Look& look) {
   text += state.open == 1 ? " by 1 open take" : " by " + std::to_string(state.open) + " open takes";
   return text + "; created " + std::to_string(state.created) + ", added " + std::to_string(state.added) + ", taken " +
          std::to_string(state.taken) + ", refunded " + std::to_string(state.refunded) + "\n";
+}
+
+/// The cells line by line, `columns` on each.
+std::string in_columns(const std::vector<std::string>& cells, std::size_t columns, std::size_t width) {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    text += cells[i];
+    const bool last = (i + 1) % columns == 0 || i + 1 == cells.size();
+    if (!last) text += std::string(width - display_width(cells[i]), ' ');
+    while (last && text.back() == ' ') text.pop_back();
+    if (last) text += "\n";
+  }
+  return text;
 }
 
 struct ShownStocks {
@@ -89,16 +106,21 @@ std::string stock_text(const StockState& state, const Look& look) {
   const std::size_t quantity_width = std::to_string(most).size();
   const std::size_t taken = number_width + 2 * quantity_width + 20;
   const std::size_t room = look.width == 0 ? kWidestBar : look.width > taken ? look.width - taken : 0;
+  const bool shared = state.segments.size() > kOnePerLine;
+  const std::size_t widest_bar = std::min(room, shared ? kBarBeside : kWidestBar);
+  std::vector<std::string> cells;
+  std::size_t widest = 1;
   for (std::size_t i = 0; i < state.segments.size(); ++i) {
     const StockSegment& segment = state.segments[i];
-    text +=
+    std::string cell =
         "  " + right(std::to_string(i), number_width) + "  " + right(std::to_string(segment.quantity), quantity_width);
-    if (look.terminal) text += "  " + bar(segment, most, std::min(room, kWidestBar), look.unicode);
-    if (segment.reserved > 0) text += "  " + std::to_string(segment.reserved) + " set aside";
-    while (text.back() == ' ') text.pop_back();
-    text += "\n";
+    if (look.terminal) cell += "  " + bar(segment, most, widest_bar, look.unicode);
+    if (segment.reserved > 0) cell += "  " + std::to_string(segment.reserved) + " set aside";
+    widest = std::max(widest, display_width(cell));
+    cells.push_back(std::move(cell));
   }
-  return text;
+  const std::size_t fit = (look.width == 0 ? kUsualWidth : look.width) / widest;
+  return text + in_columns(cells, shared ? std::max<std::size_t>(fit, 1) : 1, widest);
 }
 
 std::string stock_json(const StockState& state) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "cmd/options/stock_actions.h"
@@ -140,6 +141,21 @@ TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits it
   const std::string ascii = stock_text(phone(), {.terminal = true, .width = 40, .unicode = false});
   CHECK(ascii.find("  0  48  ###############\n") != std::string::npos);
   CHECK(ascii.find("  1  12  ###-") != std::string::npos);
+}
+
+TEST_CASE("stock: many segments share lines, as many as fit") {
+  StockState state = phone();
+  state.segments.assign(10, {100, 0});
+  state.segments[1] = {7, 3};
+  const std::string plain = stock_text(state, {.width = 80});
+  CHECK(plain.substr(plain.find('\n') + 1) ==
+        "  0  100                 1    7  3 set aside    2  100\n"
+        "  3  100                 4  100                 5  100\n"
+        "  6  100                 7  100                 8  100\n"
+        "  9  100\n");
+  const std::string shown = stock_text(state, {.terminal = true, .width = 80, .unicode = false});
+  CHECK(shown.find("  0  100  ##########") != std::string::npos);
+  CHECK(std::count(shown.begin(), shown.end(), '\n') < 8);
 }
 
 TEST_CASE("stock show leaves out what was dropped since it was listed") {
