@@ -94,12 +94,12 @@ std::string ms_text(Duration length) {
 }
 
 Judgement check_hand_over(const VerifyHistory& history, const Bounds& bounds) {
-  Judgement judgement{.promise = "whoever waits is woken", .name = "hand-over", .unit = "hand-overs"};
+  Judgement judgement{.promise = "a waiter is woken", .name = "hand-over", .unit = "hand-overs"};
   for_each_hand_over(history, [&](const Gap& gap) {
     const Duration limit = wake_limit(gap, bounds, trouble_beside(history, gap, bounds, gap.before->last));
     const bool in_time = gap.length <= limit;
     judgement.tried += !in_time || is_before_lease_end(gap, bounds, limit) ? 1 : 0;
-    if (!in_time) judgement.breaches.push_back(too_long(history, gap, " gave it back", limit));
+    if (!in_time) judgement.breaches.push_back(too_long(history, gap, " released it", limit));
   });
   return judgement;
 }

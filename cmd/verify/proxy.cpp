@@ -140,7 +140,7 @@ Result<std::vector<ProxiedServer>> servers_to_proxy(const Sandbox& sandbox) {
   const BackendUrl& url = sandbox.url();
   const auto no = [](std::string why) { return Error{ErrorCode::kUnsupported, std::move(why)}; };
   const UrlScheme& scheme = *find_url_scheme(url.scheme);
-  if (url.is_local()) return no("there is no network");
+  if (url.is_local()) return no("it has no network");
   if (url.hosts.empty()) return no("it is a socket of this machine");
   if (name_others(scheme)) return named_servers(sandbox);
   std::vector<ProxiedServer> servers;

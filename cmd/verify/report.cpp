@@ -99,7 +99,7 @@ std::string fault_counts(const VerifyReport& report) {
     text += (text.empty() ? "" : ", ") + std::string(fault_name(fault)) + ' ' + std::to_string(count);
   }
   if (text.empty()) text = "none";
-  if (report.missed > 0) text += "; " + std::to_string(report.missed) + " found nobody to hit";
+  if (report.missed > 0) text += "; " + std::to_string(report.missed) + " found nothing to hit";
   return text;
 }
 
@@ -108,7 +108,7 @@ std::string breach_text(const Judgement& judgement, const Look& look) {
   std::string text =
       painted("BROKEN", Paint::kRed, look.colour) + "  " + judgement.promise + ": " + printable(first.what) + '\n';
   const std::size_t hidden = first.history.size() > kMostLines ? first.history.size() - kMostLines : 0;
-  if (hidden > 0) text += "    ... " + std::to_string(hidden) + " lines before\n";
+  if (hidden > 0) text += "    ... " + std::to_string(hidden) + " earlier lines\n";
   for (std::size_t i = hidden; i < first.history.size(); ++i) text += "    " + printable(first.history[i], 160) + '\n';
   const std::size_t more = judgement.breaches.size() - 1;
   return more > 0 ? text + "    and " + std::to_string(more) + " more\n" : text;

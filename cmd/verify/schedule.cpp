@@ -113,7 +113,7 @@ Result<std::vector<Fault>> parse_faults(std::string_view text) {
     }
     if (faults.size() > before) continue;
     return Error{ErrorCode::kInvalid, "--faults has no '" + std::string(family) + "'",
-                 "there are " + all + "; with commas in between, or all, or none"};
+                 "the faults are " + all + "; with commas in between, or all, or none"};
   }
   return faults;
 }

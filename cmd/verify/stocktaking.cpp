@@ -51,7 +51,7 @@ class Stocktaking {
     if (told > kVerifyStock) broken(std::to_string(told) + " were sold of " + std::to_string(kVerifyStock));
     const auto end = books();
     if (!end) broken("cannot be read at the end");
-    if (end && end->total != kVerifyStock) broken("all was given back, but there are " + books_text(*end));
+    if (end && end->total != kVerifyStock) broken("all was given back, but it has " + books_text(*end));
     return std::move(judgement_);
   }
 

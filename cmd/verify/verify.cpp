@@ -56,7 +56,7 @@ class OnlyOne {
     if (!answer) return answer.error();
     if (answer->status == 0) owner_ = answer->out.substr(0, answer->out.find(' '));
     if (answer->status != exit_status(ErrorCode::kBusy)) return {};
-    return Error{ErrorCode::kBusy, "another dlock verify is at work in this store: " + last_message(answer->said),
+    return Error{ErrorCode::kBusy, "another dlock verify is running in this store: " + last_message(answer->said),
                  "wait until it is done"};
   }
 
@@ -115,7 +115,8 @@ class Probe {
       return false;
     }
     if (answer->status == exit_status(ErrorCode::kBusy)) {
-      return Error{ErrorCode::kBusy, "a dlock verify that was killed has not let go yet: " + said, "wait for a ttl"};
+      return Error{ErrorCode::kBusy, "a dlock verify that was killed still holds its locks: " + said,
+                   "wait until its leases have ended"};
     }
     return Error{code_of(answer->status), said, "see: dlock doctor"};
   }
@@ -276,7 +277,7 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
   guard->dismiss();
   if (report.judgements.empty()) return status;
   if (!left.empty()) {
-    report.judgements.push_back({.promise = "nothing is left behind",
+    report.judgements.push_back({.promise = "nothing is left over",
                                  .name = "clean",
                                  .unit = "stores",
                                  .tried = 1,

@@ -80,7 +80,7 @@ Judgement check_kept(const VerifyHistory& history) {
         judgement.breaches.push_back(breach_of_two(history, *before, *next,
                                                    next->name + " begins " + ms_text(free - *next->begun) + " before " +
                                                        before->name + ", whose run keeps " + key + " for " +
-                                                       ms_text(before->kept) + ", has had it for so long"));
+                                                       ms_text(before->kept) + ", has had it for that long"));
       }
       before = next;
       free = keeps(*next) ? std::max(next->asked, free) + next->kept : next->last;
@@ -116,15 +116,16 @@ Judgement check_slots(const VerifyHistory& history, const Bounds& bounds) {
              *other.ended<*section.gone&& * other.ended + other.kept + bounds.slack + 2 * bounds.lease> section.asked;
     });
     if (has_run) continue;
-    judgement.breaches.push_back({section.name + " was told that slot " + section.once + " has run, and none has",
-                                  history.excerpt({section.name}, section.asked_line, history.lines()),
-                                  {section.name}});
+    judgement.breaches.push_back(
+        {section.name + " was refused because slot " + section.once + " had run, and it had not",
+         history.excerpt({section.name}, section.asked_line, history.lines()),
+         {section.name}});
   }
   return judgement;
 }
 
 Judgement check_succession(const VerifyHistory& history, const Bounds& bounds) {
-  Judgement judgement{.promise = "who is superseded does not run", .name = "succession", .unit = "superseded"};
+  Judgement judgement{.promise = "a superseded run does not start", .name = "succession", .unit = "superseded"};
   for (const Section& section : history.sections()) {
     if (section.supersedes == Supersedes::kNothing) continue;
     judgement.tried += gave_way(history, section) ? 1 : 0;

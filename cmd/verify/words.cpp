@@ -49,7 +49,7 @@ std::optional<Error> hook_failure(const std::string& phase, int status) {
   if (status != 126 && status != 127) return error;
   return Error{ErrorCode::kMisconfigured,
                error.message + (status == 127 ? ": its command was not found" : ": its command cannot be executed"),
-               "--hook is a command of the shell, which gets " + phase + " as its last word"};
+               "--hook is a shell command, which gets " + phase + " as its last argument"};
 }
 
 bool says_that_it_waits(std::string_view said, bool in_line) {

@@ -174,7 +174,7 @@ TEST_CASE("verify: what was too late by little is told to the millisecond") {
   const VerifyHistory history = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1545 b BEGIN 6 -");
   const Judgement judgement = check_hand_over(history, kBounds);
   REQUIRE(judgement.breaches.size() == 1);
-  CHECK(judgement.breaches.front().what == "b had the lock 1540 ms after a gave it back: more than 1500 ms");
+  CHECK(judgement.breaches.front().what == "b had the lock 1540 ms after a released it: more than 1500 ms");
 }
 
 TEST_CASE("verify: each check says yes to a right history, and no to a wrong one") {
