@@ -130,7 +130,7 @@ last_item() { # WAY
   run ! sql one 'UPDATE locks.dlock_stock_segment SET quantity = -1'
   sql one 'DELETE FROM locks.dlock_stock_segment WHERE segment = 0'
   run -78 dlock stock show phone
-  [[ "$output" == *"makes no sense: segment 0 of 2 is missing"* ]]
+  [[ "$output" == *"is inconsistent: segment 0 of 2 is missing"* ]]
   run -78 dlock stock take phone --qty 3
   sql one "UPDATE locks.dlock_stock_segment SET quantity = 9; INSERT INTO locks.dlock_stock_request SELECT id, 'odd', 'T x' FROM locks.dlock_stock"
   run -78 dlock stock take phone --id odd

@@ -91,7 +91,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   open_session reader app@one
   say_in reader "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'k' LOCK IN SHARE MODE"
   run -78 as_operator force-release --yes k
-  [[ "$output" == *"does not tell which session"* ]]
+  [[ "$output" == *"does not report which session"* ]]
   say_in reader COMMIT
   free
 }

@@ -51,7 +51,7 @@ Error without_session(const RowBlocker& known, const LockName& name) {
     return {ErrorCode::kUnsupported, name.text() + " is held by a prepared XA transaction, which no session has",
             "look with XA RECOVER, and end it with XA COMMIT or XA ROLLBACK"};
   }
-  return {ErrorCode::kUnsupported, "the server does not tell which session holds " + name.text(),
+  return {ErrorCode::kUnsupported, "the server does not report which session holds " + name.text(),
           "find it with SHOW ENGINE INNODB STATUS or SHOW PROCESSLIST, and end it with KILL"};
 }
 

@@ -59,7 +59,7 @@ Acquirer::Attempt ConnectionBoundLock::attempt(TimePoint /*until*/, Control& con
     got_it_ = false;
   } else if (std::holds_alternative<Busy>(attempt)) {
     acquisition_.trace_answer(servers_.server(), [] { return "busy, another connection holds it"; });
-    acquisition_.trace("held by somebody else on " + servers_.server() + ", queued there");
+    acquisition_.trace("already held on " + servers_.server() + ", queued there");
   }
   return attempt;
 }

@@ -215,7 +215,7 @@ Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint unt
     return made ? Result<Got>(Got::kNo) : made.error();
   }
   return Error{ErrorCode::kMisconfigured, "there is no row " + row_text(*row_) + " on " + server,
-               "a row must be there to be locked; use strategy=lease for a lock without one"};
+               "a row must exist to be locked; use strategy=lease for a lock without one"};
 }
 
 Result<void> BoundStore::let_go(TimePoint until) {

@@ -99,7 +99,7 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
       if (!left) return left.error();
       for (const Row& row : left->rows) gone.erase(text_of(row, 0));
     }
-    for (auto& [text, name] : gone) swept->push_back({name, "the row of a lock that nobody took for a day"});
+    for (auto& [text, name] : gone) swept->push_back({name, "the row of a lock that was not taken for a day"});
   }
   return swept;
 }
@@ -124,7 +124,7 @@ Result<std::string> MysqlAdmin::set_up(bool print_only) {
     if (!users) return users.error();
     if (*users) made += (made.empty() ? "" : ", ") + settings_.rows.table;
   }
-  if (made.empty()) return "the tables of dlock are there already in " + settings_.store + "\n";
+  if (made.empty()) return "the tables of dlock exist already in " + settings_.store + "\n";
   return "created in " + settings_.store + ": " + made + "\n";
 }
 

@@ -35,13 +35,12 @@ Finding version(const std::string& server, const std::string& text) {
   const int major = leading_number<int>(text);
   const bool known = mariadb ? major >= 10 : major >= 8;
   if (known) return Finding::ok(server + ": version " + text);
-  return Finding::warn(server + ": version " + text + " was never tried",
-                       "use MariaDB 10.6 or later, or MySQL 8 or later");
+  return Finding::warn(server + ": version " + text + " is untested", "use MariaDB 10.6 or later, or MySQL 8 or later");
 }
 
 Finding writable(const std::string& server, const Variables& variables, bool alone) {
   const bool read_only = is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
-  if (!read_only) return Finding::ok(server + ": takes changes");
+  if (!read_only) return Finding::ok(server + ": accepts writes");
   const std::string what = server + ": is read-only, a replica";
   return alone ? Finding::fail(what, "give dlock the primary, or all servers: mysql://h1,h2/db") : Finding::ok(what);
 }
@@ -146,7 +145,7 @@ class Examination {
       const auto fit = there ? judge_key(table, *keys) : Result<void>();
       if (!fit) findings_.push_back(Finding::fail(name_ + ": " + fit.error().message, fit.error().next));
     }
-    if (missing.empty()) findings_.push_back(Finding::ok(name_ + ": the tables of dlock are there"));
+    if (missing.empty()) findings_.push_back(Finding::ok(name_ + ": the tables of dlock exist"));
     else findings_.push_back(Finding::fail(name_ + ": missing, or of another version: " + missing, "dlock setup"));
     const RowTable& rows = settings_.rows;
     const auto columns = rows.is_users() ? ask_for(row_columns_query(rows, "")) : std::nullopt;
@@ -205,12 +204,12 @@ std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial
     const auto more = Examination(server, settings, dial, runtime).findings();
     findings.insert(findings.end(), more.begin(), more.end());
   }
-  const auto takes_changes = [](const Finding& finding) { return finding.what.ends_with(": takes changes"); };
+  const auto takes_changes = [](const Finding& finding) { return finding.what.ends_with(": accepts writes"); };
   const bool galera = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.what.find("Galera") != std::string::npos;
   });
   if (!galera && std::count_if(findings.begin(), findings.end(), takes_changes) > 1) {
-    findings.push_back(Finding::fail(settings.store + ": more than one server takes changes: a lock is granted by each",
+    findings.push_back(Finding::fail(settings.store + ": more than one server accepts writes: each grants the lock",
                                      "set read_only=ON on every server but the primary"));
   }
   return findings;

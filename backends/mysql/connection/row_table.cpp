@@ -84,7 +84,7 @@ std::string row_columns_query(const RowTable& table, std::string_view key) {
 
 Result<void> judge_row_table(const RowTable& table, const Answer& columns, const std::string& server) {
   if (columns.rows.empty()) {
-    return Error{ErrorCode::kMisconfigured, server + " has no table " + table.table + " that this user may see",
+    return Error{ErrorCode::kMisconfigured, server + " has no table " + table.table + " that this user can see",
                  "create it with: dlock setup (the SQL: dlock setup --print), or check table= in the URL"};
   }
   Lacks lacks;

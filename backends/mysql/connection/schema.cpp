@@ -121,7 +121,7 @@ std::string setup_script(const std::string& database, const RowTable& rows) {
   };
   for (const Table& one : tables()) add(one.create, one.name);
   if (rows.is_users()) {
-    text += "-- the table that the URL names; if it is there already, dlock setup says what it lacks\n";
+    text += "-- the table that the URL names; if it exists already, dlock setup says what it lacks\n";
     add(create_row_table(rows), identifier(rows.table));
   }
   return text + "-- what an account needs, and nothing else (replace 'app'@'%'):\n" + rights;

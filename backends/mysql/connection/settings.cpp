@@ -22,7 +22,7 @@ Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
   if (tls.ca_file.empty()) {
     if (tls.cert_file.empty() && tls.key_file.empty()) return std::optional<TlsSettings>();
     return Error{ErrorCode::kMisconfigured, "cert-file and key-file mean nothing without ca-file",
-                 "TLS is asked for by ca-file: the server's certificate is checked, or there is no TLS"};
+                 "ca-file turns TLS on: without a checked server certificate there is no TLS"};
   }
   if (tls.cert_file.empty() != tls.key_file.empty()) {
     return Error{ErrorCode::kMisconfigured, "cert-file and key-file go together", "name both, or none"};
@@ -134,7 +134,7 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   if (const std::string socket = url.param("socket"); !socket.empty()) {
     if (!url.hosts.empty() && !(url.hosts.size() == 1 && url.hosts[0].name == "localhost")) {
       return Error{ErrorCode::kMisconfigured, "the URL names a socket and hosts",
-                   "mysql:///DB?socket=FILE is by socket"};
+                   "for the socket write mysql:///DB?socket=FILE"};
     }
     if (server.tls) return Error{ErrorCode::kMisconfigured, "ca-file means nothing with socket", "leave ca-file out"};
     server.endpoint.socket = socket;

@@ -78,7 +78,7 @@ Acquirer::Attempt LeaseLock::attempt(TimePoint until, Control& control) {
     if (!passes_soon()) break;
     acquisition_.pause(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control);
   }
-  acquisition_.trace("held by somebody else on " + servers_.server() + ", queued there");
+  acquisition_.trace("already held on " + servers_.server() + ", queued there");
   return Busy{};
 }
 
@@ -260,7 +260,7 @@ WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, si
 /// server's queue, the question goes through another one.
 Result<LockState> LeaseLock::describe(Control& control) {
   if (waiting_) return look_beside();
-  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "nobody is told"};
+  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "no waiter is notified"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
   ServerTime theirs = read_at_;

@@ -87,8 +87,8 @@ std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Co
   if (!by.empty()) return forced_by(by);
   if (find_holder(reading.row, holder_)) return "its lease ended by the clock of " + store_name_;
   const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
-  return nobody ? store_name_ + " has no such lock any more (it expired, or was deleted)"
-                : "somebody else holds it on " + store_name_;
+  return nobody ? store_name_ + " no longer has this lock (it expired, or was deleted)"
+                : "it has another holder on " + store_name_;
 }
 
 void LeaseLock::add_interest(std::vector<pollfd>& fds) const {

@@ -51,7 +51,7 @@ class RowLock final : public PollableLock {
     const auto renewed = table_.renew(spec_.name, spec_.owner.text(), spec_.ttl, false, "", until, control);
     if (!renewed) return RenewalUnknown{renewed.error().message};
     if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl), table_.revoked()};
-    return RenewalLost{"it is not ours any more on " + settings_.store};
+    return RenewalLost{"it is no longer ours on " + settings_.store};
   }
 
   Result<void> give_back(TimePoint until) override {

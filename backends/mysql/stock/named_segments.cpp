@@ -71,7 +71,7 @@ class NamedSegment final : public LockDriver {
       return std::nullopt;
     }
     if (!answer) return Refused{answer.error(), std::nullopt};
-    if (!got) return Refused{{ErrorCode::kBusy, spec_->name.text() + " is held by somebody else"}, std::nullopt};
+    if (!got) return Refused{{ErrorCode::kBusy, spec_->name.text() + " is already held"}, std::nullopt};
     return Granted{{HeldLock{spec_->name, spec_->owner, FencingToken(), home_.store_}}, std::nullopt};
   }
 
