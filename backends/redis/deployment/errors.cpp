@@ -40,11 +40,11 @@ std::string without_arguments(const std::string& text) { return text.substr(0, t
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes nothing new",
-                 "raise maxmemory, or free some; what is held can be renewed and released"};
+                 "raise maxmemory, or free some memory; held locks can still be renewed and released"};
   }
   if (is_refused_for(reply, "MISCONF")) {
     return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
-                 "look at its disk and its log; what must not wait for that: stop-writes-on-bgsave-error no"};
+                 "look at its disk and its log; to accept changes anyway: stop-writes-on-bgsave-error no"};
   }
   if (is_refused_for(reply, "NOREPLICAS")) {
     return Error{ErrorCode::kUnavailable, store + " has too few replicas and takes no changes: " + said,
@@ -67,7 +67,7 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   }
   if (is_unknown_command(reply)) {
     return Error{ErrorCode::kUnsupported, store + " lacks a command that dlock needs: " + without_arguments(said),
-                 "give it back its name there (rename-command), or use another server; see man dlock-redis"};
+                 "restore its name there (rename-command), or use another server; see man dlock-redis"};
   }
   if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {
     return Error{ErrorCode::kMisconfigured,

@@ -145,11 +145,11 @@ void ScriptLock::trace_busy(std::optional<Duration> remaining, int place, bool f
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
   acquisition_.trace_answer(server, [&] {
     return "busy, place " + std::to_string(place) +
-           (remaining ? ", lease ends in " + human_duration(*remaining) : ", no end of its lease") +
+           (remaining ? ", lease ends in " + human_duration(*remaining) : ", no end to its lease") +
            (foreign ? ", another client's" : "");
   });
   acquisition_.trace(queued ? "queued at place " + std::to_string(place + 1) + " on " + server
-                            : "held by somebody else on " + server);
+                            : "already held on " + server);
 }
 
 Granted ScriptLock::grant(FencingToken token, std::string slot) {

@@ -66,7 +66,7 @@ class ScriptStore {
   Result<void> drop_data(const std::string& data, TimePoint until);
   /// As LockAdmin::revoke().
   virtual Result<void> revoke(const LockState& /*shown*/, const std::string& /*by*/, TimePoint /*until*/) {
-    return cannot_be_asked(name_, "Redisson's locks have no place for a word to their holder");
+    return cannot_be_asked(name_, "Redisson's locks have no place for a message to their holder");
   }
   /// Author and reason of a revocation, as of the last renew(); empty: none.
   const std::string& revoked() const { return revoked_; }

@@ -40,7 +40,7 @@ Finding replicas(const std::string& server, const ServerInfo& info) {
 
 Finding version(const std::string& server, const std::string& text) {
   if (leading_number<int>(text) >= 6) return Finding::ok(server + ": version " + text);
-  return Finding::warn(server + ": version " + text + " cannot tell waiters of foreign releases",
+  return Finding::warn(server + ": version " + text + " cannot notify waiters of other clients' releases",
                        "use Redis 6 or later");
 }
 
@@ -80,7 +80,7 @@ Finding rights(const std::string& server, Connection& connection, const NeededRi
   }
   const Refusal refusal = refusal_of(script);
   if (refusal == Refusal::kLater || refusal == Refusal::kElsewhere) {
-    return Finding::fail(server + " is not ready: " + words_of(script), "its log says more; then ask again",
+    return Finding::fail(server + " is not ready: " + words_of(script), "its log says why; ask again later",
                          ErrorCode::kUnavailable);
   }
   // A node of a cluster looks at the rights first, and then at whose slot it is.
@@ -90,9 +90,9 @@ Finding rights(const std::string& server, Connection& connection, const NeededRi
   if ((*replies)[1].is_error()) {
     const Reply& publish = (*replies)[1];
     const bool is_channel = publish.text.find("channel") != std::string::npos;  // that is refused, not the command
-    return Finding::warn(server + ": may not publish, so waiters look by themselves",
+    return Finding::warn(server + ": may not publish, so waiters poll",
                          is_unknown_command(publish)
-                             ? "give PUBLISH back its name there (rename-command)"
+                             ? "restore the name of PUBLISH there (rename-command)"
                              : "ACL SETUSER " + user + " " + (is_channel ? needed.channels_rule : "+publish"));
   }
   if (!rare.empty()) {

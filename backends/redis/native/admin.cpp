@@ -49,7 +49,7 @@ Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
       if (!replies[i]) return replies[i].error();
       if (auto error = error_of(*replies[i], store_)) return *error;
       if (replies[i]->integer == 1)
-        swept.push_back({some[i], "the token counter of a lock that nobody took for a day"});
+        swept.push_back({some[i], "the token counter of a lock that was not taken for a day"});
     }
   }
   return swept;

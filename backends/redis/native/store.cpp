@@ -235,8 +235,8 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
   if (e[0].text != "lost") return not_understood(store_);
   const bool free = e.size() < 2 || e[1].text.empty() || several_;  // a shared hold excludes no other shared one
   return Error{ErrorCode::kLost,
-               free ? store_ + " has no such lock any more (it expired, was deleted, or the server forgot it)"
-                    : "somebody else holds it on " + store_};
+               free ? store_ + " no longer has this lock (it expired, was deleted, or the server forgot it)"
+                    : "it has another holder on " + store_};
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until) {

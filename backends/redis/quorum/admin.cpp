@@ -137,7 +137,7 @@ void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owne
 Result<bool> QuorumAdmin::take_from(const LockName& name, const Participant& holder) {
   if (holder.owner.empty()) {
     return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
-                 "look at it with `redis-cli TYPE`, and end that program's lock with its own means"};
+                 "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
   }
   const auto asked = question(name, holder.owner, {});
   if (!asked) return asked.error();
@@ -217,7 +217,7 @@ Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token
   const bool refused_us = group_.size() - denied < majority(group_.size());
   return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
                "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
-                   " have let the token pass: " + reasons,
+                   " have accepted the token: " + reasons,
                "ask again, and see: dlock doctor"};
 }
 
@@ -239,7 +239,7 @@ Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
       const bool is_swept = std::any_of(answers.begin(), answers.end(), [i](const auto& answer) {
         return answer.has_replies() && answer.replies[i].integer == 1;
       });
-      if (is_swept) swept.push_back({some[i], "the token counter of a lock that nobody took for a day"});
+      if (is_swept) swept.push_back({some[i], "the token counter of a lock that was not taken for a day"});
     }
   }
   return swept;

@@ -22,7 +22,8 @@ Finding about_numbers(const ServerGroup::Answers& answers) {
     return Finding::fail(what, "start the servers that do not answer", ErrorCode::kUnavailable);
   }
   if (answers.size() % 2 == 0 || answers.size() < 3) {
-    return Finding::warn(what, "use 3 or 5 servers: an even number stands no more failures than one less");
+    return Finding::warn(what,
+                         "use 3 or 5 servers: an even number survives no more failures than the odd number below it");
   }
   return Finding::ok(what);
 }
@@ -36,10 +37,10 @@ std::vector<Finding> about_fitness(const std::string& server, const ServerInfo& 
                                   "`CONFIG SET maxmemory-policy noeviction`"));
   }
   if (info.text("role") == "slave") {
-    found.push_back(Finding::fail(server + " is a replica: it takes no writes", "name the master of it in the URL"));
+    found.push_back(Finding::fail(server + " is a replica: it takes no writes", "name its master in the URL"));
   }
   if (info.number("loading") != 0) {
-    found.push_back(Finding::warn(server + " is still loading its data", "wait until it has"));
+    found.push_back(Finding::warn(server + " is still loading its data", "wait until it has loaded them"));
   }
   return found;
 }
@@ -63,7 +64,8 @@ void about_server(const std::string& server, const ServerGroup::Answer& answer, 
                            (info.text("aof_enabled") == "1" ? "yes" : "no");
   findings.push_back(
       info.text("aof_enabled") == "0"
-          ? Finding::warn(what, "`CONFIG SET appendonly yes`: else it has no vote for a ttl after each start")
+          ? Finding::warn(what,
+                          "`CONFIG SET appendonly yes`: without it the server has no vote for a ttl after each start")
           : Finding::ok(what));
   for (Finding& finding : about_fitness(server, info)) findings.push_back(std::move(finding));
   if (info.number("connected_slaves") > 0) {

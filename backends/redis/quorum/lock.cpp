@@ -264,7 +264,7 @@ Result<void> QuorumLock::leave(const LeaveSpec& spec, TimePoint until) {
 Result<void> QuorumLock::confirmed(Outcome outcome) const {
   if (outcome == Outcome::kWon) return {};
   if (outcome == Outcome::kSilent) return round_.silence();
-  return Error{ErrorCode::kLost, spec_.name.text() + " was not ours any more: " + round_.reasons(), ""};
+  return Error{ErrorCode::kLost, spec_.name.text() + " was no longer ours: " + round_.reasons(), ""};
 }
 
 Result<LockState> QuorumLock::read_state(TimePoint until, Control* control) {

@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 
 Finding about(RedissonKind kind) {
   if (kind == RedissonKind::kSemaphore) {
-    return Finding::warn("kind=semaphore: a permit of a service that died is never given back",
-                         "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left");
+    return Finding::warn(
+        "kind=semaphore: a permit of a service that died is never released",
+        "use kind=permits, whose permits end by themselves; dlock releases what a killed dlock has left");
   }
   return Finding::ok(std::string("kind=") + kind_word(kind));
 }

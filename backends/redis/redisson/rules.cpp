@@ -28,8 +28,9 @@ Result<void> check_fits(RedissonKind kind, const LockSpec& spec) {
   if (spec.mode == Mode::kPermits && !hands_out_permits(kind))
     return unfit(kind, "permits (--permits)", "use kind=permits or kind=semaphore, as the services do");
   if (spec.mode != Mode::kPermits && hands_out_permits(kind) && spec.take) {
-    return unfit(kind, "exclusive holder: it hands out permits",
-                 "add --permits N; N permits are made if it is not there yet, else one of those there is taken");
+    return unfit(
+        kind, "exclusive holder: it hands out permits",
+        "add --permits N; N permits are created if the key does not exist yet, else one of its permits is taken");
   }
   if (!spec.slots.empty()) return unfit(kind, "named slots (--slots)", "use --permits N");
   if (spec.supersedes != Supersedes::kNothing)

@@ -272,7 +272,7 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
     return Error{
         ErrorCode::kMisconfigured,
         name_.text() + " on " + store_ + " is not what Redisson writes: " + printable(e[1].text, kForeignWords),
-        "see who writes there, or name another ?kind="};
+        "find out which program writes there, or name another ?kind="};
   }
   return not_understood(store_);
 }
@@ -291,9 +291,9 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
   // Another's permit was not taken from us: ours has ended by itself.
   return Error{ErrorCode::kLost, e[1].text == "free" || hands_out_permits(kind_)
                                      ? store_ +
-                                           " has no such lock any more (it expired, was force-unlocked, or the "
+                                           " no longer has this lock (it expired, was force-unlocked, or the "
                                            "server forgot it)"
-                                     : "somebody else holds it on " + store_};
+                                     : "it has another holder on " + store_};
 }
 
 Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until) {

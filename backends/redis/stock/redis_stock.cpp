@@ -244,7 +244,7 @@ Result<void> RedisStock::refuse_spread(const LockName& stock, const CallLimit& l
   return Error{ErrorCode::kMisconfigured,
                "the stock " + stock.text() + " on " + store_ +
                    " is spread over several slots by an older dlock, which this one does not read",
-               "with that dlock, end its sales (stock show tells what is left) and drop it; then create it here"};
+               "with that dlock, end its sales (stock show says what is left) and drop it; then create it here"};
 }
 
 Result<std::vector<LockName>> RedisStock::names_like(const std::string& pattern, NameOfKey name_of,
@@ -299,8 +299,8 @@ Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Run
   }
   if (const std::string slots = url.param("stock_slots"); !slots.empty() && slots != "1") {
     return Error{ErrorCode::kMisconfigured,
-                 "a stock lies in one slot: the URL parameter stock_slots=" + slots + " is gone",
-                 "leave it out; a stock that an older dlock spread has to be sold or dropped with that one first"};
+                 "a stock lies in one slot: the URL parameter stock_slots=" + slots + " was removed",
+                 "leave it out; a stock that an older dlock spread must first be sold or dropped with that dlock"};
   }
   auto deployment = redis_deployment(url, runtime.clock, redis::kStockConnectTimeout);
   if (!deployment) return deployment.error();

@@ -245,7 +245,8 @@ Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& out
     auto taken = take_greeting(reply, now);
     return taken && s.denied && s.is_over(outstanding) ? *s.denied : taken;
   }
-  if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
+  if (!s.subscribed && outstanding == 0)
+    return Error{ErrorCode::kUnavailable, name() + " sent an answer that was not asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
   else if (s.replies.size() >= kMostPushed)
     return Error{ErrorCode::kUnavailable, name() + " sends messages without end"};
@@ -280,13 +281,12 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
   if (is_for_later(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
   if (auto rotated = rotated_password(settings.password_file, settings.password)) {
     settings.password = std::move(*rotated);
-    session->denied =
-        Error{ErrorCode::kUnavailable, name() + " refused the password from before its file was written anew"};
+    session->denied = Error{ErrorCode::kUnavailable, name() + " refused the old password, and the file has a new one"};
     return {};
   }
   const bool none = reply.text.find("without any password") != std::string::npos;
   session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + words_of(reply),
-                          none ? "it has no password: leave it out" : "check the user and the password"};
+                          none ? "the server has no password: leave it out" : "check the user and the password"};
   return {};
 }
 

@@ -106,7 +106,7 @@ Error not_redis(std::string why, bool tls) {
 /// The kind of excess does not matter.
 Error too_much() {
   return {ErrorCode::kUnavailable, "its reply is larger than any that dlock asks for (1 MiB, 65536 elements)",
-          "is it the server that it should be? See: dlock doctor"};
+          "is this the right server? See: dlock doctor"};
 }
 
 /// "*9\r\n": how many, or how long.

@@ -10,7 +10,7 @@ Error node_of_cluster(const std::string& server, const std::string& scheme, cons
   const bool may_be = scheme.starts_with("redis");
   return {ErrorCode::kMisconfigured, server + " is a node of a cluster: " + words,
           may_be ? "write " + tls + "+cluster:// instead of " + scheme + "://"
-                 : scheme + ":// is for servers by themselves; for a cluster write redis+cluster://"};
+                 : scheme + ":// is for single servers; for a cluster write redis+cluster://"};
 }
 
 std::optional<Error> turned_away(const Reply& reply, const std::string& server) {
