@@ -115,10 +115,10 @@ Finding directory_finding(const LockDir& dir) {
 
 Finding file_system_finding(const LockDir& dir) {
   if (const char* fs = network_file_system(dir.fd())) {
-    return Finding::warn(std::string("it lies on ") + fs + ": its locks may not reach other machines, or be lost",
+    return Finding::warn(std::string("it is on ") + fs + ": its locks may not reach other machines, or may be lost",
                          "use a directory on a local disk, or a server for locks between machines");
   }
-  return Finding::ok("it lies on a local file system");
+  return Finding::ok("it is on a local file system");
 }
 
 Finding byte_lock_finding(const LockDir& dir) {
@@ -161,7 +161,7 @@ Finding clock_finding(LocalContext& context) {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(context.runtime.clock.wall().time_since_epoch()).count();
   if (seconds > kYear2020) return Finding::ok("the clock is set: tokens go on growing even if lock files are lost");
-  return Finding::warn("the clock stands before the year 2020", "set it: tokens of new keys start from the time");
+  return Finding::warn("the clock is set before the year 2020", "set it: tokens of new keys start from the time");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Result<const LockDir*> LocalContext::directory() {
     opened_directory = std::move(*opened);
     if (opened_directory->made() && !settings.directory.empty()) {
       runtime.log.notice("the lock directory " + printable(*path) +
-                         " did not exist and has been made: only those who name the same one share its locks");
+                         " did not exist and was created: only programs that name the same one share its locks");
     }
   }
   return &*opened_directory;

@@ -189,16 +189,16 @@ bool lift_descriptors(QueueEntry& queue_entry, PathLock& path) {
 Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec,
                           std::optional<int> ran) {
   if (queue_entry.entry() > 0) {
-    return Error{ErrorCode::kUnsupported, "the lock is held already by a command around this one",
+    return Error{ErrorCode::kUnsupported, "the lock is already held by an outer command",
                  "take leases outside of 'dlock run', or let the command keep its lock"};
   }
   if (!queue_entry.record_index()) {
-    return Error{ErrorCode::kSystem, "too many holders and waiters to keep a record of this lease", "try again later"};
+    return Error{ErrorCode::kSystem, "there are too many holders and waiters to record this lease", "try again later"};
   }
   if (own_pid() == 1) {
     return Error{ErrorCode::kUnsupported,
-                 "the lease would end at once: dlock is process 1 of its pid namespace (of a container, say), and with "
-                 "it ends the process that keeps a local lease",
+                 "the lease would end at once: dlock is process 1 of its pid namespace (of a container, say), and the "
+                 "process that keeps a local lease ends with it",
                  "start it from a shell or an init there (docker run --init), or use dlock run"};
   }
   UniqueFd watched;

@@ -120,7 +120,7 @@ Result<UniqueFd> open_file(const LockDir& fences, const std::string& name, const
   if (const auto made = make_file(fences, name, resource, token); !made) return made.error();
   fd = fences.open_file(name, false);
   if (!fd || fd->valid()) return fd;
-  return Error{ErrorCode::kConflict, "the fence file of " + resource.text() + " was removed while it was made",
+  return Error{ErrorCode::kConflict, "the fence file of " + resource.text() + " was removed while it was created",
                "try again"};
 }
 
@@ -140,14 +140,14 @@ FenceVerdict judge(const FenceSlot (&slots)[2], std::string_view key) {
     if (text != key) return {0, "it belongs to '" + std::string(text) + "'"};
   }
   if (!sound(slots[0]) && !sound(slots[1])) {
-    return {0, blank(slots[0]) && blank(slots[1]) ? "it was emptied" : "neither copy adds up"};
+    return {0, blank(slots[0]) && blank(slots[1]) ? "it was emptied" : "both copies are damaged"};
   }
   for (int i = 0; i < 2; ++i) {
     if (sound(slots[i])) continue;
     // Only the first token of all can be alone: its copy was still to be written.
     const FenceSlot& other = slots[1 - i];
     if (blank(slots[i]) && other.generation == 1) return {1 - i, {}};
-    return {0, "one of its two copies does not add up"};
+    return {0, "one of its two copies is damaged"};
   }
   const int newer = slots[1].generation > slots[0].generation ? 1 : 0;
   const FenceSlot& high = slots[newer];
@@ -175,8 +175,8 @@ Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingT
   if (token.value() < before.token) {
     return Error{ErrorCode::kLost,
                  "token " + token.text() + " is too old for " + resource.text() + ": " + std::to_string(before.token) +
-                     " was here already",
-                 "somebody else got the lock in between: stop"};
+                     " was already seen",
+                 "another holder got the lock in between: stop"};
   }
   if (token.value() > before.token) {
     const auto written = remember(fd->get(), resource, before.generation + 1, token);

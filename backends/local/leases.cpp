@@ -94,7 +94,8 @@ bool tell_holder(const LockFile& file, const View::Seat& seat, Record::Flag what
 
 Error flock_held(const LockName& name, std::int64_t pid) {
   return {ErrorCode::kUnsupported,
-          name.text() + " is held with flock(2) by process " + std::to_string(pid) + ", which only its end can free",
+          name.text() + " is held with flock(2) by process " + std::to_string(pid) +
+              ", and is free only when that process ends",
           "end it: kill " + std::to_string(pid)};
 }
 
@@ -122,7 +123,7 @@ Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file,
   if (here == view->holders.end()) return {};
   if (view->holders.size() == 1) return revoke_up_to(context, file, view->header, ticket);
   return Error{ErrorCode::kUnavailable,
-               "the process that keeps the lease of " + name.text() + " does not react (pid " +
+               "the process that keeps the lease of " + name.text() + " does not respond (pid " +
                    std::to_string(here->placed ? here->placed->record.pid : 0) + ")",
                "is it stopped? kill -CONT or kill -KILL that pid frees the lock"};
 }

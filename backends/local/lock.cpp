@@ -364,10 +364,10 @@ void LocalLock::refuse_busy(TimePoint now) {
   const auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
   if (view) refused.state = describe(*view, context_, spec_.name);
   if (delayed > now && refused.state && refused.state->holders.empty()) {
-    refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +
+    refused.error.message = spec_.name.text() + " was not released cleanly; its lock-delay lasts for another " +
                             seconds_text(delayed - now) + " (lock-delay)";
   } else {
-    refused.error.message = spec_.name.text() + " is held by somebody else";
+    refused.error.message = spec_.name.text() + " is already held";
   }
   if (!patience_.is_once()) refused.error.message += "; gave up after " + seconds_text(now - started_);
   let_go();

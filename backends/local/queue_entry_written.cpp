@@ -96,7 +96,7 @@ Result<void> QueueEntry::take_slot(const Header& header) {
   }
   if (spec_->slots.empty()) return {};
   return Error{ErrorCode::kSystem,
-               "too many holders and waiters of " + spec_->name.text() + " to keep whose slot is which",
+               "too many holders and waiters of " + spec_->name.text() + " to record which slot belongs to which",
                "try again later"};
 }
 

@@ -22,7 +22,7 @@ std::string note_about(const Record& record, const LocalContext& context) {
   const auto info = look_up_process(static_cast<pid_t>(record.pid));
   const bool recycled = info && started_ns(info->id) > record.drawn_boot_ns + kTick;
   if (!info || recycled || has_ended(*info)) {
-    return record.flags & Record::kGranted ? "dlock is gone, what it started still runs" : "ended";
+    return record.flags & Record::kGranted ? "dlock is gone, but what it started still runs" : "ended";
   }
   if (info->state == 'T' || info->state == 't') return "stopped";
   if (is_frozen(*info)) return "frozen";

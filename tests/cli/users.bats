@@ -194,7 +194,7 @@ SCRIPT
   run -0 dlock gc -b "local:$PWD/typo"
   [ ! -e typo ]
   run -0 dlock run -b "local:$PWD/typo" k -- true
-  [[ "$output" == "dlock: the lock directory $PWD/typo did not exist and has been made"* ]]
+  [[ "$output" == "dlock: the lock directory $PWD/typo did not exist and was created"* ]]
   run -0 dlock run -b "local:$PWD/typo" k -- true
   [ "$output" = "" ]
   run -78 dlock run -b "local:$PWD/no/where" k -- touch ran

@@ -276,7 +276,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   for mode in 777 757; do
     chmod "$mode" "$above"
     run -78 dlock run k -- touch ran
-    [[ "$output" == *"$above, above it, may be written to by everybody (mode 0$mode)"* ]]
+    [[ "$output" == *"$above, above it, is writable by everyone (mode 0$mode)"* ]]
   done
   run -78 dlock doctor
   [[ "$output" == *fail*"$above, above it, "* ]]
@@ -286,7 +286,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   if [ "$(id -u)" = 0 ]; then
     chgrp 65534 "$above"
     run -78 dlock run k -- touch ran
-    [[ "$output" == *"$above, above it, may be written to by its group (mode 0775)"* ]]
+    [[ "$output" == *"$above, above it, is writable by its group (mode 0775)"* ]]
     chmod 2775 "$above"
     run -0 dlock run k -- true
     chmod 755 "$above"

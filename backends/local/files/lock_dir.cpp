@@ -45,7 +45,7 @@ int open_quietly(int dir, const std::string& name, int flags, mode_t mode = 0) {
 
 Error unsafe_file(const std::string& path, const std::string& why) {
   return {ErrorCode::kMisconfigured, "the file " + path + " is not safe: " + why,
-          "find out who made it, then remove it"};
+          "find out who created it, then remove it"};
 }
 
 /// mkdir -p: whatever exists already is left as it is.
@@ -81,11 +81,11 @@ std::string why_unsafe_above(const struct stat& st, const LockDir::Rules& rules)
     return "belongs to user " + std::to_string(st.st_uid);
   }
   if (S_ISLNK(st.st_mode) || (st.st_mode & S_ISVTX)) return {};
-  if (st.st_mode & S_IWOTH) return "may be written to by everybody (mode " + permissions_text(st.st_mode) + ")";
+  if (st.st_mode & S_IWOTH) return "is writable by everyone (mode " + permissions_text(st.st_mode) + ")";
   const bool private_group = st.st_gid == st.st_uid;
   const bool shared = rules.named && (st.st_mode & S_ISGID);
   if (!(st.st_mode & S_IWGRP) || private_group || shared) return {};
-  return "may be written to by its group (mode " + permissions_text(st.st_mode) + ")";
+  return "is writable by its group (mode " + permissions_text(st.st_mode) + ")";
 }
 
 /// The directories above `path`, which is absolute. `links` gets whether a symbolic link is among them.
@@ -136,7 +136,7 @@ std::string hashed_name(std::string_view key) {
 Result<void> LockDir::make(const Rules& rules) {
   if (path_ == kSystemDirectory) {
     return Error{ErrorCode::kMisconfigured, "there is no " + path_ + ", which local:system means",
-                 "dlock's Debian package makes it; by hand: groupadd -r dlock; install -d -m 755 /var/lib/dlock; "
+                 "dlock's Debian package creates it; by hand: groupadd -r dlock; install -d -m 755 /var/lib/dlock; "
                  "install -d -m 3770 -g dlock " +
                      path_};
   }
@@ -148,7 +148,7 @@ Result<void> LockDir::make(const Rules& rules) {
   const std::string above = path_.substr(0, std::max<std::size_t>(path_.rfind('/'), 1));
   if (rules.named && failed == ENOENT && access(above.c_str(), F_OK) != 0) {
     return Error{ErrorCode::kMisconfigured, "cannot make the lock directory " + path_ + ": there is no " + above,
-                 "is it spelled as it should be? If so: mkdir -p " + shell_word(above)};
+                 "check the spelling; if it is right: mkdir -p " + shell_word(above)};
   }
   Error error = system_error("cannot make the lock directory " + path_, failed);
   error.next = rules.named ? "name another one with --backend local:/dir" : kNeedsDirectory;
@@ -192,7 +192,7 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   }
   if (st.st_mode & S_IWOTH) {
     const bool shared = (st.st_mode & S_ISVTX) != 0;  // such as /tmp: not to be closed
-    return not_safe(path, "everybody may write to it (mode " + permissions_text(st.st_mode) + ")",
+    return not_safe(path, "everyone may write to it (mode " + permissions_text(st.st_mode) + ")",
                     shared ? "name a directory of its own: mkdir -m 700 " + shell_word(path + "/dlock")
                            : "chmod o-w " + shell_word(path));
   }
@@ -205,7 +205,7 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
     dir.group_ = true;
   }
   if (const char* fs = network_file_system(dir.fd_.get()); fs && !rules.allow_network_fs) {
-    return not_safe(path, std::string("it lies on ") + fs + ", whose locks may not reach other machines or be lost",
+    return not_safe(path, std::string("it is on ") + fs + ", whose locks may not reach other machines, or may be lost",
                     "use a local directory, or a server for locks between machines; if you know that its locks work: "
                     "local:" +
                         path + "?allow-network-fs=1");
@@ -227,7 +227,7 @@ Result<LockDir> LockDir::open_for_looking(const std::string& path, unsigned owne
     return system_error("cannot open the lock directory " + path, errno);
   }
   if (st.st_uid != owner) return not_safe(path, "it belongs to user " + std::to_string(st.st_uid), "");
-  if (network_file_system(dir.fd_.get())) return not_safe(path, "it lies on another machine", "");
+  if (network_file_system(dir.fd_.get())) return not_safe(path, "it is on another machine", "");
   dir.owner_ = st.st_uid;
   dir.gid_ = st.st_gid;
   dir.group_ = (st.st_mode & S_IWGRP) && (st.st_mode & S_ISGID);
@@ -253,7 +253,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   if (!S_ISREG(st.stx_mode)) wrong = "it is not a plain file";
   else if (st.stx_nlink > 1) wrong = "it has a second name (hard link)";
   else if (group_ ? st.stx_gid != gid_ : (st.stx_uid != owner_ && st.stx_uid != geteuid() && st.stx_uid != 0))
-    wrong = "it belongs to somebody else";
+    wrong = "it belongs to another user";
   if (wrong) return unsafe_file(path_ + "/" + name, wrong);
   const mode_t needed = group_ ? 0660 : 0600;
   if (st.stx_uid == geteuid() && (st.stx_mode & needed) != needed) fchmod(fd.get(), needed);  // despite the umask

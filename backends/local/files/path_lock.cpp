@@ -28,8 +28,8 @@ std::string_view next_word(std::string_view& line) {
 }
 
 Error dangling(const std::string& path) {
-  return {ErrorCode::kMisconfigured, "the lock file " + path + " is a symbolic link that leads nowhere",
-          "create the file that it should lead to, or remove the link"};
+  return {ErrorCode::kMisconfigured, "the lock file " + path + " is a symbolic link to a file that does not exist",
+          "create the file that it points to, or remove the link"};
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
   if (fd < 0) {
     const bool no_folder = errno == ENOENT;
     Error error = system_error("cannot open the lock file " + path, errno);
-    if (no_folder) error.next = "is it spelled as it should be? If so, make its folder with mkdir -p";
+    if (no_folder) error.next = "check the spelling; if it is right, make its folder with mkdir -p";
     return error;
   }
   PathLock lock;
@@ -51,7 +51,7 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
   lock.fd_ = UniqueFd(fd);
   if (const char* fs = network_file_system(fd); fs && !allow_network_fs) {
     return Error{ErrorCode::kMisconfigured,
-                 path + " lies on " + fs + ", where flock(2) may not reach other machines or be lost",
+                 path + " is on " + fs + ", where flock(2) may not reach other machines, or may be lost",
                  "use a local file, or a server for locks between machines; if you know that its locks work: "
                  "local:?allow-network-fs=1"};
   }

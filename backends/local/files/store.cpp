@@ -118,7 +118,7 @@ Result<void> LockFile::guard() const {
 }
 
 Error LockFile::guard_stuck() const {
-  return {ErrorCode::kUnavailable, path_ + " is being changed by a process that does not go on",
+  return {ErrorCode::kUnavailable, path_ + " is being changed by a process that makes no progress",
           "a stopped dlock? look with: ps -o pid,stat,cmd -C dlock"};
 }
 
@@ -126,7 +126,7 @@ void LockFile::drop_guard() const { unlock_bytes(fd(), kGuard); }
 
 Error LockFile::damaged(const std::string& why) const {
   return {ErrorCode::kMisconfigured, "the lock file " + path_ + " is damaged: " + why,
-          "when nothing uses it any more, remove it: it is made anew"};
+          "when nothing uses it any more, remove it: it is created again"};
 }
 
 Result<Header> LockFile::read_header() const {
@@ -140,13 +140,13 @@ Result<Header> LockFile::read_header() const {
   if (n < 0) return system_error("cannot read the lock file " + path_, errno);
   if (n == 0 || blank(front.prologue, front.header)) return Header();
   if (n != sizeof front) return damaged("it is too short (" + std::to_string(n) + " bytes)");
-  if (!sound(front.prologue)) return damaged("its beginning is not one of dlock's, or of another version");
+  if (!sound(front.prologue)) return damaged("its header is not dlock's, or is from another version");
   if (!key_.empty() && std::string_view(front.prologue.key, front.prologue.key_size) != key_) {
     return Error{ErrorCode::kConflict,
-                 "the keys '" + key_ + "' and '" + key_of(front.prologue) + "' meet in the same lock file " + path_,
+                 "the keys '" + key_ + "' and '" + key_of(front.prologue) + "' share one lock file " + path_,
                  "rename one of the two"};
   }
-  if (!sound(front.header)) return damaged("its header does not add up");
+  if (!sound(front.header)) return damaged("its header is damaged");
   checked_ = true;
   return front.header;
 }

@@ -211,9 +211,9 @@ Result<std::vector<Quantity>> Ledger::quantities() {
   }
   if (have.size() != static_cast<std::size_t>(segments_)) {
     return Error{ErrorCode::kMisconfigured,
-                 "the stock '" + name_ + "' makes no sense: it should have " + std::to_string(segments_) +
+                 "the stock '" + name_ + "' is inconsistent: it should have " + std::to_string(segments_) +
                      " segments, but segment " + std::to_string(have.size()) + " is missing; nothing was changed",
-                 "has something else written to stock.db? Put its rows right, or drop the stock and make it anew"};
+                 "did another program write to stock.db? Repair its rows, or drop the stock and create it again"};
   }
   return have;
 }

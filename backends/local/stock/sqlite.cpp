@@ -130,7 +130,7 @@ Error Database::error_of(int code) const {
     case SQLITE_NOTADB:
     case SQLITE_ERROR:
     case SQLITE_CONSTRAINT:
-      return {ErrorCode::kMisconfigured, path_ + " is no sound stock database: " + why,
+      return {ErrorCode::kMisconfigured, path_ + " is not an intact stock database: " + why,
               "look into it with: sqlite3 " + shell_word(path_) + " 'PRAGMA integrity_check'"};
     case SQLITE_FULL:
       return system_error("cannot write to " + path_, ENOSPC);
