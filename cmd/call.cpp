@@ -60,9 +60,9 @@ int outliving_crashes(const Call& call, const std::function<int()>& work) {
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     if (number != crash) continue;
     return fail(call.runtime.log, {ErrorCode::kInternal,
-                                   std::string("the client library died of SIG") + sigabbrev_np(number) + " on what " +
-                                       options.backends.front().redacted() + " answered",
-                                   "is it the server that it should be? See: dlock doctor"});
+                                   std::string("the client library died of SIG") + sigabbrev_np(number) +
+                                       " while it read the answer of " + options.backends.front().redacted(),
+                                   "is this the right server? See: dlock doctor"});
   }
   signal(number, SIG_DFL);
   return raise(number);

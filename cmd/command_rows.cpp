@@ -97,7 +97,7 @@ constexpr CommandRow kCommandRows[] = {
      "create show take batch run refund add rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
      "The items are spread over segments, so that buyers do not wait for each other. A request that is sent twice "
-     "with the same --id counts once. 80: not enough in stock. More, with examples to try: man dlock-stock.",
+     "with the same --id counts once. 80: out of stock. More, with examples to try: man dlock-stock.",
      "dlock stock create phone --quantity 1000 --segments 20\n"
      "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
      "dlock stock run phone --id order-77 -- ./create-order\n"
@@ -119,7 +119,7 @@ constexpr CommandRow kCommandRows[] = {
      "dlock revoke --slot 3 ci/runners\n"},
     {Command::kForceRelease, on_store<force_release>, kHasEffect | kLooksOrFrees, "force-release", "break", "KEY",
      Operands::kOneKey, "", kLookHelp, "free a stuck lock: show the holder, ask, free only what was shown",
-     "The old holder is told, and ends its command, if it can be reached; otherwise it may still be running.",
+     "If the old holder can be reached, it is notified and ends its command; otherwise it may still be running.",
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"
      "dlock force-release 'ci/*'         # each that is held, one after the other\n"},
@@ -158,7 +158,7 @@ constexpr CommandRow kCommandRows[] = {
      "create what the backend needs on its server", "", "dlock setup --print\n"},
     {Command::kConfig, here<config_command>, kLooksOrFrees, "config", "", "show [KEY]|check", Operands::kConfig,
      "show check", kSetUp, "show the merged settings, each with its origin; or check them",
-     "With a KEY: those that hold for it, [key.\"PATTERN\"] included. 'check' lists every mistake.",
+     "With a KEY: those that apply to it, [key.\"PATTERN\"] included. 'check' lists every error.",
      "dlock config show\n"
      "dlock config show deploy/prod\n"
      "dlock config check --config ./dlock.toml\n"},

@@ -71,8 +71,8 @@ int run_program(int argc, char** argv) {
     const std::string why = failure_text(failure);
     if (memory_for_stores() > 0) {
       return fail(log_of_mistakes(argc, argv),
-                  {ErrorCode::kUnavailable, "what the server sent is too much for dlock: " + why,
-                   "is it the server that it should be? See: dlock doctor"});
+                  {ErrorCode::kUnavailable, "the server sent more than dlock can hold: " + why,
+                   "is this the right server? See: dlock doctor"});
     }
     if (dynamic_cast<const std::bad_alloc*>(&failure)) {
       return fail(log_of_mistakes(argc, argv),

@@ -41,7 +41,7 @@ void give_back(const Options& options, const Taken& taken, const Runtime& runtim
   if (!released) return runtime.log.error(released.error());
   record_released(options, taken, runtime);
   runtime.log.warn("the lock on " + options.keys.front().text() +
-                   " was given back, since its handle could not be printed");
+                   " was released, because its handle could not be printed");
 }
 
 /// It would end with this lease, long before those around it believe; a keeper that watches a process is one of those
@@ -54,7 +54,7 @@ bool shortens_hold_around(const Options& options, const Taken& taken) {
 
 int leave_hold_around(const Options& options, const Taken& taken, const Runtime& runtime) {
   if (release_and_wait(*taken.session, runtime.clock, kGiveBackTime)) record_released(options, taken, runtime);
-  return fail(runtime.log, {ErrorCode::kUnsupported, "the lock is held already by a command around this one",
+  return fail(runtime.log, {ErrorCode::kUnsupported, "the lock is already held by an outer command",
                             "take leases outside of 'dlock run', or let the command keep its lock"});
 }
 

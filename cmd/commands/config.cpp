@@ -36,7 +36,7 @@ int config_command(const Options& given, const Runtime& runtime, Output& out) {
   if (options.json || status == 0) return print(out, runtime.log, config_check_text(options), status);
   for (const Error& mistake : options.mistakes) runtime.log.error(mistake);
   if (options.mistakes.empty()) {
-    runtime.log.error({ErrorCode::kMisconfigured, "there are warnings, and --strict makes them mistakes"});
+    runtime.log.error({ErrorCode::kMisconfigured, "there are warnings, which --strict treats as errors"});
   }
   return status;
 }

@@ -90,7 +90,7 @@ Finding with_remedy(Finding finding, const Options& options) {
   if (finding.remedy.find("dlock doctor") == std::string::npos) return finding;
   const std::string family(options.backends.front().family);
   finding.remedy =
-      "is it the server that the URL means, and does it run? Its log says more; what dlock needs there: man " +
+      "check that the URL names the right server, and that it runs; its log says more; what dlock needs there: man " +
       (family == "local" ? std::string("dlock") : "dlock-" + family);
   return finding;
 }
@@ -117,9 +117,9 @@ std::vector<Finding> config_findings(const Options& options) {
   std::vector<Finding> findings;
   const auto say = [&](std::string what) { findings.push_back(Finding::ok(std::move(what))); };
   const auto& files = options.config.files();
-  if (files.empty()) say("no configuration file is there");
+  if (files.empty()) say("no configuration file was found");
   for (std::size_t i = 0; i < files.size(); ++i) {
-    say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
+    say("read " + files[i] + (i > 0 ? ", overridden by the one above" : ""));
   }
   for (const Error& note : options.config.notes()) findings.push_back(Finding::warn(note.message, note.next));
   for (const Error& mistake : options.mistakes) {

@@ -57,8 +57,9 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
     const FencingToken token = state.holders.empty() ? FencingToken() : state.holders.front().token;
     const bool one = state.holders.size() == 1 && !token.is_none() &&
                      !is_pattern(state.name);  // the hold that was shown, and no later one
-    return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
-                 "if this holder is the one to be freed: dlock force-release --yes " +
+    return Error{ErrorCode::kInvalid,
+                 "force-release of " + key + " must be confirmed, and there is no terminal to ask on",
+                 "to free the lock of this holder: dlock force-release --yes " +
                      (one ? "--token " + token.text() + " " : std::string()) + state.name.typed()};
   }
   write_all(runtime.log.fd(), free_question(state));
@@ -73,7 +74,7 @@ Result<void> expect_token(const LockState& state, const Options& options) {
   }
   const Participant& other = state.holders.front();
   return Error{ErrorCode::kBusy,
-               state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
+               state.name.text() + " is no longer held with token " + options.token->text() + ", but with " +
                    other.token.text() + " by " + participant_text(other),
                "nothing was freed; look again: dlock inspect " + state.name.typed()};
 }
@@ -83,7 +84,7 @@ std::optional<Error> refuse_data(const LockState& state, const Options& options)
   const std::string what = foreign_data(state);
   if (what.empty() || options.foreign_data) return std::nullopt;
   Error error = holds_data(state.name, what);
-  error.next += "; to delete it all the same: dlock force-release --foreign-data " + state.name.typed();
+  error.next += "; to delete it anyway: dlock force-release --foreign-data " + state.name.typed();
   return error;
 }
 
@@ -97,11 +98,11 @@ struct Freed {
 std::string freed_text(const Freed& freed, WallTime now) {
   const std::string& key = freed.shown.name.text();
   if (!freed.remark.empty()) return key + ": " + freed.remark + '\n';
-  if (freed.holders.empty()) return key + " is free already\n";
+  if (freed.holders.empty()) return key + " is already free\n";
   if (const std::string what = foreign_data(freed.shown); !what.empty())
     return key + " is free now; deleted: " + what + '\n';
   if (freed.shown.holders.empty())
-    return key + " waits no longer for " + participant_text(freed.holders.front()) +
+    return key + " no longer waits for " + participant_text(freed.holders.front()) +
            (freed.holders.size() > 1 ? " and " + std::to_string(freed.holders.size() - 1) + " more" : "") + '\n';
   std::string who;
   for (const Participant& participant : freed.holders) {
@@ -181,7 +182,7 @@ int free_matching(const Options& options, LockAdmin& backend, const Runtime& run
   }
   if (any || status != 0) return status;
   const std::string pattern = printable(options.keys.front().text());
-  return options.json ? 0 : print(out, runtime.log, "no lock that is held matches " + pattern + '\n');
+  return options.json ? 0 : print(out, runtime.log, "no held lock matches " + pattern + '\n');
 }
 
 }  // namespace
@@ -201,8 +202,9 @@ int force_release_command(const Options& options, LockAdmin& backend, const Runt
   const LockName& key = options.keys.front();
   if (!is_pattern(key)) return free_one(key, options, backend, runtime, out, input);
   if (!options.token) return free_matching(options, backend, runtime, out, input);
-  return fail(runtime.log, {ErrorCode::kInvalid, "a token is that of one lock, " + key.text() + " may be several",
-                            "name the lock: dlock force-release --token " + options.token->text() + " KEY"});
+  return fail(runtime.log,
+              {ErrorCode::kInvalid, "a token belongs to one lock, and " + key.text() + " may match several",
+               "name the lock: dlock force-release --token " + options.token->text() + " KEY"});
 }
 
 }  // namespace dlock

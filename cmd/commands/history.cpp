@@ -52,15 +52,15 @@ std::string count_of(std::size_t count, const char* one, const char* many) {
 void tell_flaws(const History& history, const Options& options, const Log& log) {
   if (history.torn() > 0) {
     log.warn(options.events.text() + " has " + count_of(history.torn(), "event", "events") +
-             " of which only a piece is there: skipped");
+             " of which only a part was written: skipped");
   }
   if (history.foreign() > 0) {
-    log.notice(options.events.text() + " has " + count_of(history.foreign(), "line that is", "lines that are") +
-               " no event: skipped");
+    log.notice(options.events.text() + " has " +
+               count_of(history.foreign(), "line that is not an event", "lines that are not events") + ": skipped");
   }
   if (history.clock_steps() > 0) {
     log.warn("the clock went back " + count_of(history.clock_steps(), "time", "times") +
-             ": lengths are right, times of day may not be");
+             ": durations are right, times of day may not be");
   }
 }
 
@@ -70,7 +70,7 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
   if (options.json) return history_json(episodes, totals);
   if (episodes.empty()) {
     const bool all = !options.store_typed && options.keys.empty() && !options.since && !options.until;
-    return std::string(all ? "nothing" : "nothing of that") + " is recorded in " + options.events.text() + '\n';
+    return std::string(all ? "nothing" : "nothing that matches") + " is recorded in " + options.events.text() + '\n';
   }
   return history_text(episodes, totals, look);
 }

@@ -64,7 +64,7 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   if (options.keys.empty()) return "no lock is held or waited for in " + printable(backend.store()) + '\n';
   std::string patterns;
   for (const LockName& key : options.keys) patterns += (patterns.empty() ? "" : ", ") + printable(key.text());
-  return "no lock that is held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
+  return "no lock held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
 }
 
 }  // namespace

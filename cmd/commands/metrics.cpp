@@ -107,13 +107,13 @@ std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
 
 void put_live(Exposition& out, const Measured& measured) {
   const auto& locks = measured.live.locks;
-  out.begin("dlock_holders", "gauge", "Who holds this lock now.");
+  out.begin("dlock_holders", "gauge", "Current holders of this lock.");
   for (const LockState& one : locks)
     out.put("", one.name.text(), static_cast<double>(one.holders.size() + one.more_holders));
-  out.begin("dlock_waiters", "gauge", "Who waits for this lock now.");
+  out.begin("dlock_waiters", "gauge", "Current waiters for this lock.");
   for (const LockState& one : locks)
     out.put("", one.name.text(), static_cast<double>(one.waiters.size() + one.more_waiters));
-  out.begin("dlock_oldest_hold_seconds", "gauge", "For how long its oldest holder has had this lock.");
+  out.begin("dlock_oldest_hold_seconds", "gauge", "How long the oldest holder has held this lock.");
   for (const LockState& one : locks) {
     if (const auto oldest = oldest_hold(one, measured.now)) out.put("", one.name.text(), Seconds(*oldest).count());
   }
@@ -130,9 +130,9 @@ void put_past(Exposition& out, const AllTotals& all) {
   out.begin("dlock_last_loss_timestamp_seconds", "gauge",
             "When this lock was last lost; 0: never, as far as recorded.");
   for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_lost);
-  out.begin("dlock_wait_seconds", "histogram", "For how long those waited who were granted this lock.");
+  out.begin("dlock_wait_seconds", "histogram", "How long granted waits for this lock took.");
   for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.waits);
-  out.begin("dlock_hold_seconds", "histogram", "For how long this lock was held.");
+  out.begin("dlock_hold_seconds", "histogram", "How long this lock was held.");
   for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.holds);
 }
 
@@ -148,9 +148,9 @@ std::string metrics_text(const Measured& measured) {
 
   Exposition out(measured.store, std::move(keys));
   put_live(out, measured);
-  out.begin("dlock_unreadable_locks", "gauge", "Locks that may not be looked at.");
+  out.begin("dlock_unreadable_locks", "gauge", "Locks that this user may not inspect.");
   out.put_of_store(static_cast<double>(measured.live.unreadable.size()));
-  out.begin("dlock_keys_left_out", "gauge", "Keys without series, because there are too many.");
+  out.begin("dlock_keys_left_out", "gauge", "Keys left out because there are too many.");
   out.put_of_store(static_cast<double>(left_out));
   if (!past.empty()) put_past(out, past);
   return out.text();
@@ -160,7 +160,7 @@ std::vector<Episode> read_past(const Options& options, const Runtime& runtime, W
   if (options.events.kind == EventPlace::Kind::kOff) return {};
   const auto history = read_history(options.events, now);
   if (history) return history->episodes();
-  runtime.log.warn(history.error().message + "; only what is held now is told");
+  runtime.log.warn(history.error().message + "; only what is held now is reported");
   return {};
 }
 

@@ -34,9 +34,8 @@ class Revocation {
     if (!state) return state.error();
     asked_ = std::move(*state);
     if (asked_.holders.empty() && is_pattern(asked_.name)) {
-      return Error{ErrorCode::kInvalid,
-                   "revoke takes no pattern, and no lock is held that is called " + asked_.name.text(),
-                   "see which there are: dlock inspect " + asked_.name.typed()};
+      return Error{ErrorCode::kInvalid, "revoke takes no pattern, and no held lock is called " + asked_.name.text(),
+                   "list the locks: dlock inspect " + asked_.name.typed()};
     }
     if (asked_.holders.empty()) return look_elsewhere();
     std::erase_if(asked_.holders, [&](const Participant& holder) {
@@ -62,7 +61,7 @@ class Revocation {
   std::string text() const {
     const std::string& key = asked_.name.text();
     if (asked_.holders.empty() && options_.slot.empty())
-      return key + (remark_.empty() ? " is free already" : ": " + remark_) + "\n";
+      return key + (remark_.empty() ? " is already free" : ": " + remark_) + "\n";
     if (asked_.holders.empty()) return "no holder of " + key + " has the slot " + printable(options_.slot) + "\n";
     std::string text;
     for (const Participant& holder : asked_.holders) text += key + ": " + fate(holder) + '\n';
@@ -126,8 +125,8 @@ class Revocation {
     const auto is_other = [this](const Participant& holder) { return !was_asked(holder); };
     if (std::any_of(state->holders.begin(), state->holders.end(), is_other)) {
       return Error{
-          ErrorCode::kBusy, "others hold " + asked_.name.text() + " by now, beside those who were asked to end",
-          "ask them, too: run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
+          ErrorCode::kBusy, asked_.name.text() + " now has holders that were not asked to end",
+          "to ask them too, run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
     }
     OldHolders old(state->holders, runtime_);
     const auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));

@@ -29,7 +29,7 @@ class ReportFile {
   void write(const RunReport& report, const Log& log) const {
     if (fd_ < 0 || write_in_time(fd_, report_line(report))) return;
     log.warn("the report could not be written to " + where_ + ": " + errno_text(errno) +
-             "; the exit status is as it would be with it");
+             "; the exit status is not changed by this");
   }
 
  private:
@@ -162,7 +162,7 @@ std::string second_key_advice(const Options& options, const Program& program) {
   const std::string& key = options.keys.front().text();
   const bool number = key.find_first_not_of("0123456789") == std::string::npos;
   if (options.nonblock && number) {
-    return "; -n takes no number: for " + key + " holders at most write: dlock run --permits " + key + " " + name +
+    return "; -n takes no number: for at most " + key + " holders write: dlock run --permits " + key + " " + name +
            " -- CMD";
   }
   return "; if '" + program.path + "' is a KEY, too, the command is missing: dlock run " + shell_word(key) + " " +

@@ -65,7 +65,7 @@ class Calling {
     }
     error.message += "; it may have been done";
     error.next +=
-        (error.next.empty() ? "" : "; ") + ("to find out, and do nothing twice: " + same_stock_call(options_, id));
+        (error.next.empty() ? "" : "; ") + ("to find out without doing it twice: " + same_stock_call(options_, id));
     return fail(runtime_.log, error);
   }
 
@@ -144,7 +144,7 @@ class Calling {
     const auto back = insisted([&](const CallLimit& limit) { return stock_.refund({name(), request.id}, limit); });
     if (!back) return runtime_.log.error(back.error());
     runtime_.log.warn("the " + std::to_string(request.quantity) + " of " + name().text() +
-                      " went back, since the answer could not be printed");
+                      " went back, because the answer could not be printed");
   }
 
   int refund() {
@@ -153,8 +153,7 @@ class Calling {
     const auto back = insisted([&](const CallLimit& limit) { return stock_.refund(refund, limit); });
     if (!back) return refuse(back.error(), &id);
     if (back->empty()) {
-      runtime_.log.notice(id.text() +
-                          " took nothing; it is closed now: a take of that id fails. Was another id meant?");
+      runtime_.log.notice(id.text() + " took nothing, and a take with that id now fails; was another id meant?");
     }
     return print_answer(id, sum_of(*back), *back);
   }

@@ -158,7 +158,7 @@ class Watch {
   void ask() {
     auto now = backend_.inspect(view_.lock()->name);
     if (!now) return view_.tell(told_error(now.error()));
-    if (now->holders.empty()) return view_.tell(printable(now->name.text()) + " is free already");
+    if (now->holders.empty()) return view_.tell(printable(now->name.text()) + " is already free");
     std::string question = free_question(*now);
     view_.ask(std::move(*now), std::move(question));
   }

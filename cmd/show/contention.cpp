@@ -57,7 +57,7 @@ std::string holders_sentence(const std::vector<Participant>& holders, std::size_
 }
 
 std::string who_holds(const LockName& name, const std::optional<LockState>& state, WallTime now) {
-  if (!state || (state->holders.empty() && state->waiters.empty())) return name.text() + " is held by somebody else";
+  if (!state || (state->holders.empty() && state->waiters.empty())) return name.text() + " is already held";
   if (state->holders.empty()) {
     return name.text() + " is about to go to " + participant_text(state->waiters.front()) + ", first in the queue";
   }

@@ -140,16 +140,16 @@ std::string outcome_text(const Episode& episode) {
   const auto held_by = [&] { return episode.holder ? "held by " + participant_text(*episode.holder) : ""; };
   switch (episode.end) {
     case Episode::End::kWaiting:
-      return with_why("waits, no end is known", held_by());
+      return with_why("waits, no end was recorded", held_by());
     case Episode::End::kHeld:
-      return "no end is known";
+      return "no end was recorded";
     case Episode::End::kUnseen:
-      return "its end was not seen; the next had it at " + local_time(*episode.ended);
+      return "its end was not recorded; the next holder had it at " + local_time(*episode.ended);
     case Episode::End::kReleased:
       return end_of_command(episode) + (episode.kept ? ", kept until " + local_time(*episode.kept) : "") +
              (episode.why.empty() ? "" : "; " + printable(episode.why, kLongestOutcome));
     case Episode::End::kExpired:
-      return "its ttl was over";
+      return "its ttl ended";
     case Episode::End::kLost:
       return with_why("LOST", episode.why) + (was_killed(episode) ? "; KILL" : "");
     case Episode::End::kBusy:

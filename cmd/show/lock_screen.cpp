@@ -14,12 +14,12 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr const char* kShortHelp = "Enter one lock  / filter  s order  f free  ? keys  q leave";
+constexpr const char* kShortHelp = "Enter one lock  / filter  s order  f free  ? keys  q quit";
 constexpr const char* kShortHelpOfOne = "f free  ? keys  q back";
 constexpr const char* kAllKeys =
     "up down j k PgUp PgDn Home End: move     Enter: one lock, its queue and events\n"
-    "/: only what has these letters, Esc: all again     s: by key, age, or queue\n"
-    "f: free it by force, once its key is typed         q: back, leave   ?: keys";
+    "/: only keys with these letters, Esc: all again    s: by key, age, or queue\n"
+    "f: free it by force, once its key is typed         q: back, quit    ?: keys";
 
 Lines split_lines(std::string_view text) {
   Lines lines;
@@ -195,7 +195,7 @@ LockScreen::Act LockScreen::want_freed() {
   const LockState* wanted = lock();
   if (!wanted) return Act::kNone;
   if (wanted->store == store_) return Act::kAsk;
-  tell(printable(wanted->name.text()) + " is in " + printable(wanted->store) + ", which is only looked at from here\n" +
+  tell(printable(wanted->name.text()) + " is in " + printable(wanted->store) + ", which is only shown here\n" +
        "to free it: dlock force-release -b " + shell_word(wanted->store) + " " + wanted->name.typed());
   return Act::kNone;
 }

@@ -32,7 +32,7 @@ bool has_unicode() {
 }
 
 Error not_for_writing(const std::string& what_was_done) {
-  return {ErrorCode::kSystem, "cannot write to stdout: it is closed, or open for reading alone",
+  return {ErrorCode::kSystem, "cannot write to stdout: it is closed, or open only for reading",
           what_was_done + "; to throw away what is printed: >/dev/null"};
 }
 
@@ -73,7 +73,7 @@ Result<void> Output::write_by(bool (*writer)(int, std::string_view), std::string
     return {};
   }
   if (writer(fd_, text)) return {};
-  if (errno == EBADF) return not_for_writing("it was done, but what it prints is lost");
+  if (errno == EBADF) return not_for_writing("it was done, but its output is lost");
   return Error{ErrorCode::kSystem, "cannot write to stdout: " + errno_text(errno),
                "is the disk full, or its reader gone?"};
 }

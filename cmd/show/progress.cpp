@@ -117,10 +117,10 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
   const std::string pid = std::to_string(command);
   std::string next;
   if (!running) {
-    next = s.command_status           ? "the command had ended already; others may have held the lock meanwhile"
-           : s.command_alive && asked ? "the lock is released now"                                     // dlock hold
-           : s.command_alive          ? "others may hold the lock now: what counts on it has to stop"  // dlock hold
-                                      : "nothing was run";
+    next = s.command_status           ? "the command had already ended; others may have held the lock before it did"
+           : s.command_alive && asked ? "the lock is released now"                                   // dlock hold
+           : s.command_alive ? "others may hold the lock now: anything that relies on it must stop"  // dlock hold
+                             : "nothing was run";
   } else {
     switch (options_.on_lost.kind) {
       case OnLost::Kind::kTerm:
@@ -149,8 +149,7 @@ void Progress::overheld(const SupervisorState& s, pid_t command) {
     text += "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " +
             human_duration(fitting_kill_after(options_.kill_after, s.lease));
   }
-  const char* const next =
-      command > 0 ? "the lock is given back when the command is gone" : "the lock is given back now";
+  const char* const next = command > 0 ? "the lock is released when the command is gone" : "the lock is released now";
   runtime_.log.error({ErrorCode::kOverheld, text, next});
 }
 
@@ -163,7 +162,7 @@ void Progress::release_unconfirmed(const std::string& why, const SupervisorState
   if (!options_.stock) return runtime_.log.warn(text, {"release_unconfirmed"});
   const std::string again = same_stock_call(options_, &options_.stock->claim->id);
   runtime_.log.error(
-      {ErrorCode::kUnavailable, text, "to find out whether it was sold, and sell nothing twice: " + again},
+      {ErrorCode::kUnavailable, text, "to find out whether it was sold, without selling it twice: " + again},
       {"release_unconfirmed"});
 }
 

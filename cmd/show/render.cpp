@@ -29,7 +29,7 @@ std::string lease_text(const Participant& participant, WallTime now) {
   if (const auto until = kept_until(participant, now)) return "kept until " + local_time(*until);
   if (!participant.until || participant.standing == Standing::kLeaseOver) return {};
   if (participant.standing == Standing::kUnheard) return "waited for until " + local_time(*participant.until);
-  return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
+  return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease ended";
 }
 
 std::string since_text(const Participant& participant, WallTime now) {
@@ -165,7 +165,7 @@ Block make_block(const LockState& state, const std::vector<Row>& rows, const Wid
   }
   block.top += more_line(state.more_holders);
   if (!state.waiters_known && !state.holders.empty())
-    block.top += "  who waits is not known: this store keeps no queue\n";
+    block.top += "  waiters are not known: this store keeps no queue\n";
   return block;
 }
 

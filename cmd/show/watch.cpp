@@ -114,14 +114,14 @@ int watch_news(Duration interval, const std::function<Result<std::string>()>& ne
     }
     if (!wait_while_read(out, runtime.clock, again)) {
       raise(SIGPIPE);  // as a write would have done; comes back if that is ignored
-      return fail(runtime.log, {ErrorCode::kSystem, "nobody reads stdout any more"});
+      return fail(runtime.log, {ErrorCode::kSystem, "stdout has no reader any more"});
     }
   }
 }
 
 std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look) {
   const std::string time = rfc3339(runtime.clock.wall()).substr(11, 8);
-  return painted(elided(store + "  " + time + " UTC  q leaves", look.width), Paint::kDim, look.colour) + "\n\n";
+  return painted(elided(store + "  " + time + " UTC  q quits", look.width), Paint::kDim, look.colour) + "\n\n";
 }
 
 int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,

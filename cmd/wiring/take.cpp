@@ -95,7 +95,7 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Loc
 /// to believe that all is well.
 std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runtime, const SupervisorState& s) {
   if (!options.warn_held) return std::nullopt;
-  std::string why = "who holds it could not be asked";
+  std::string why = "its holder could not be read";
   if (s.contention) {
     if (const auto error = long_hold_error(*s.contention, options.warn_held->after, runtime.clock.wall())) {
       runtime.log.error(*error, about_holder("busy", *s.contention));
@@ -104,7 +104,7 @@ std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runt
     const auto& holders = s.contention->holders;
     const auto told = [](const Participant& holder) { return holder.since.has_value(); };
     if (std::all_of(holders.begin(), holders.end(), told)) return std::nullopt;
-    why = "since when it is held is not known";
+    why = "it is not known since when it is held";
   }
   runtime.log.warn("--warn-held says nothing of " + (s.contention ? s.contention->name : options.keys.front()).text() +
                    ": " + why);

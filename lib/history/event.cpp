@@ -68,9 +68,9 @@ std::string what(const Event& event) {
     case Event::Kind::kWaiting:
       return who(event) + " waits" + by_holder(event);
     case Event::Kind::kUnreached:
-      return who(event) + " waits, and cannot ask for it" + because(event.why);
+      return who(event) + " waits, and cannot request it" + because(event.why);
     case Event::Kind::kReached:
-      return who(event) + " waits, and can ask for it again";
+      return who(event) + " waits, and can request it again";
     case Event::Kind::kGranted:
       return "granted to " + who(event) + after(" after ", event.waited);
     case Event::Kind::kUnrenewed:
@@ -92,7 +92,7 @@ std::string what(const Event& event) {
     case Event::Kind::kWithdrawn:
       return who(event) + " was ended by " + signal_text(event.signal.value_or(0)) + " while it waited";
     case Event::Kind::kUnavailable:
-      return who(event) + " could not ask for it" + because(event.why);
+      return who(event) + " could not request it" + because(event.why);
     case Event::Kind::kRefused:
       return "refused to " + who(event) + because(event.why);
     case Event::Kind::kUnlocked:

@@ -120,7 +120,7 @@ std::string one_line(const Event& event) {
 Error no_place(std::string why) {
   return {ErrorCode::kInvalid, std::move(why),
           "write a file name (one that looks like something else with ./ in front), journald, fd:N or off; "
-          "journald:/SOCKET is a socket at another place"};
+          "journald:/SOCKET is another socket"};
 }
 
 /// nullopt if `text` is neither "journald" nor begins with it and a colon.
@@ -144,7 +144,7 @@ std::string EventPlace::text() const {
 Result<EventPlace> parse_event_place(std::string_view text) {
   if (text == "off") return EventPlace{};
   if (auto journal = journal_at(text)) return *journal;
-  if (text == "syslog" || text.starts_with("syslog:")) return no_place("there are no events for syslog");
+  if (text == "syslog" || text.starts_with("syslog:")) return no_place("events cannot go to syslog");
   if (text.starts_with(kDescriptor)) {
     const auto fd = whole_number<int>(text.substr(kDescriptor.size()));
     if (fd && *fd >= 0) return EventPlace{EventPlace::Kind::kDescriptor, {}, *fd};

@@ -43,7 +43,7 @@ int read_lines(int fd, const UseLine& use) {
 
 Error no_such_file(const std::string& path) {
   return {ErrorCode::kMisconfigured, "no events are recorded in " + path + ": there is no such file",
-          "it is made when a lock is taken with --events " + path + ", or with events = in the configuration"};
+          "it is created when a lock is taken with --events " + path + ", or with events = in the configuration"};
 }
 
 Error not_events(const std::string& path, const std::string& why) {
@@ -118,7 +118,7 @@ Result<void> read_journal(const UseLine& use) {
   if (*status == 0) return {};
   Error error = no_journal("journalctl failed");
   error.code = ErrorCode::kDenied;
-  error.next = "its reason stands above; members of the group systemd-journal may read it";
+  error.next = "the reason is above; members of the group systemd-journal may read the journal";
   return error;
 }
 
@@ -131,7 +131,7 @@ Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipe
           ErrorCode::kMisconfigured, "no events are recorded",
           "record them: events = \"journald\" below the line [defaults] of the configuration, or --events FILE"};
     case EventPlace::Kind::kDescriptor:
-      return Error{ErrorCode::kMisconfigured, "nobody knows where the events of " + place.text() + " went",
+      return Error{ErrorCode::kMisconfigured, "it is not known where the events of " + place.text() + " went",
                    "name the file: --events FILE"};
     case EventPlace::Kind::kJournal:
       return read_journal(use);

@@ -173,7 +173,7 @@ Refused Acquisition::give_way() {
 Refused Acquisition::busy(Control& control) {
   auto state = acquirer_.describe(control);
   acquirer_.give_up();
-  Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::nullopt};
+  Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is already held"}, std::nullopt};
   if (!state) return refused;
   if (const std::string what = foreign_data(*state); !what.empty()) return {holds_data(spec_.name, what), std::nullopt};
   const auto ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };

@@ -149,8 +149,8 @@ void KeeperSession::acquire(TimePoint now) {
   const Message wanted = acquire_message(url_, spec_, style_);
   if (const std::size_t size = encode(wanted).size(); size > kLargestMessage) {
     pending_ = over(Refused{{ErrorCode::kInvalid,
-                             "the URL and what is asked of it take " + std::to_string(size) +
-                                 " bytes, and a keeper reads " + std::to_string(kLargestMessage),
+                             "the URL and the request take " + std::to_string(size) + " bytes, and a keeper reads " +
+                                 std::to_string(kLargestMessage),
                              "make the URL shorter"},
                             std::nullopt});
     return;
@@ -246,7 +246,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   const ssize_t size = receive_packet(socket_.get(), packet);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size < 0 && errno == EMSGSIZE) {
-    return give_up(SessionGone{"the keeper " + program_ + " said more than " + std::to_string(kLargestMessage) +
+    return give_up(SessionGone{"the keeper " + program_ + " sent more than " + std::to_string(kLargestMessage) +
                                " bytes at once"});
   }
   if (size <= 0 && outer_keeper_ != 0 && !heard_) return turned_away();
@@ -310,13 +310,13 @@ SessionEvent KeeperSession::give_up(SessionEvent last) {
 
 /// A command that runs must not be ended late because of a keeper that closes its socket and lives on.
 SessionEvent KeeperSession::gone() {
-  if (outer_keeper_ != 0) return SessionGone{"the keeper of the hold around this run has ended"};
+  if (outer_keeper_ != 0) return SessionGone{"the keeper of the outer run has ended"};
   wait_for_end(granted_ ? kAnswerTime : kGiveUpGrace);
   const auto end = how_it_ended(pid_);
   const std::string keeper = "the keeper " + program_;
   if (end && !heard_ && was_not_loaded(*end)) {
     return Refused{{ErrorCode::kSystem, keeper + " could not be loaded",
-                    "is enough memory allowed (ulimit -v), and are all its libraries there?"},
+                    "allow enough memory (ulimit -v), and check that all its libraries are installed"},
                    std::nullopt};
   }
   return SessionGone{keeper + " " + (end ? text_of(*end) : "has closed its connection to dlock")};
@@ -345,7 +345,7 @@ std::string KeeperSession::what_it_does() const {
   std::string text = "the keeper (pid " + std::to_string(keeper_pid()) + ") of " + url_.redacted() +
                      " did not answer in time: it " + what + ", " + human_duration(clock_.now() - asked_at_) +
                      " after it was asked for " + spec_.name.text();
-  if (!granted_ && !trouble_.empty()) text += "; it said last: " + trouble_;
+  if (!granted_ && !trouble_.empty()) text += "; its last message was: " + trouble_;
   return text;
 }
 

@@ -28,7 +28,7 @@ SessionEvent end_of(const Result<void>& release) {
 
 /// A command is not started under this lock before the supervisor is continued, if ever.
 void Keeping::take_back() {
-  lose("dlock did not take it up for " + human_duration(spec_.ttl) + " (was it stopped?), so that it was given back");
+  lose("dlock did not take it up for " + human_duration(spec_.ttl) + " (was it stopped?), so it was released");
   (void)lock_.release(clock_.now() + kLoneReleaseBudget);  // not confirmed: it is not renewed any more
 }
 

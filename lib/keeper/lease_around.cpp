@@ -104,7 +104,7 @@ Result<std::unique_ptr<LockDriver>> open_around(std::unique_ptr<LockAdmin> store
   if (!holder->lease || holder->pid != 0) {
     return Error{
         ErrorCode::kUnsupported,
-        spec.name.text() + " is held by a command around this one, whose dlock is not to be reached from here",
+        spec.name.text() + " is held by an outer command, whose dlock cannot be reached from here",
         "run both in one network namespace of one machine; if that dlock was killed, wait until the lock is free"};
   }
   if (auto why = why_not_entered(holder->mode, claimed->state.permits, spec)) return std::move(*why);

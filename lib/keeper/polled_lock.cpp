@@ -64,9 +64,9 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
   ++tries_;
   acquisition_.trace_answer(store_name_, [this] {
     return "busy" +
-           (remaining_ ? ", lease ends in " + human_duration(*remaining_) : std::string(", no end of its lease"));
+           (remaining_ ? ", lease ends in " + human_duration(*remaining_) : std::string(", no end to its lease"));
   });
-  acquisition_.trace("held by somebody else on " + store_name_ + ", asked again and again");
+  acquisition_.trace("already held on " + store_name_ + ", asked again and again");
   return Busy{};
 }
 
@@ -77,7 +77,7 @@ Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
     return Granted{{HeldLock{spec_.name, spec_.owner, taken.token, store_name_}}, deadline};
   }
   give_up();
-  return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
+  return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only after the lease had ended",
                  "choose a longer --ttl, or find out why the servers are slow"}};
 }
 

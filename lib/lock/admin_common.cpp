@@ -39,7 +39,7 @@ Result<LiveLocks> inspect_each(KnownLocks known, const InspectSome& inspect) {
 }
 
 Result<void> LockAdmin::revoke(const LockName& name, const LockState& /*shown*/, const std::string& /*by*/) {
-  return cannot_be_asked(name, "locks of this kind have no place for a word to their holder");
+  return cannot_be_asked(name, "locks of this kind have no place for a message to their holder");
 }
 
 Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by) {

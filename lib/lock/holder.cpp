@@ -73,10 +73,10 @@ std::string process_text(const Participant& participant) {
 
 const char* standing_text(Standing standing) {
   constexpr const char* kTexts[] = {"",
-                                    "no end of its lease (no TTL)",
+                                    "a lease without end (no TTL)",
                                     "no majority",
-                                    "lease over",
-                                    "lease over, lock-delay runs",
+                                    "lease ended",
+                                    "lease ended, lock-delay runs",
                                     kDelayAfterForce,
                                     kForeignData,
                                     ""};

@@ -21,7 +21,7 @@ Finding clock_finding(const std::string& server, std::int64_t offset_ms) {
   constexpr std::int64_t kFar = 1000;
   std::string what = server + ": clock is " + std::to_string(offset_ms) + " ms from ours";
   if (std::llabs(offset_ms) <= kFar) return Finding::ok(std::move(what));
-  return Finding::warn(std::move(what), "leases do not mind; keep clocks in step (chrony)");
+  return Finding::warn(std::move(what), "leases are not affected; keep clocks in sync (chrony)");
 }
 
 }  // namespace dlock

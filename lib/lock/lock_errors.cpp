@@ -16,8 +16,8 @@ Result<void> check_exclusive_only(const LockSpec& spec, const std::string& store
 }
 
 Error no_present_holder(FencingToken token, const LockName& name) {
-  return {ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text(),
-          "see who is: dlock inspect " + name.typed()};
+  return {ErrorCode::kLost, "token " + token.text() + " does not belong to a current holder of " + name.text(),
+          "see who holds it: dlock inspect " + name.typed()};
 }
 
 Error not_held(const LockName& name) {
@@ -26,7 +26,7 @@ Error not_held(const LockName& name) {
 }
 
 Error other_holders(const LockName& name) {
-  return {ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
+  return {ErrorCode::kConflict, name.text() + " has other holders now; nothing was freed"};
 }
 
 Error cannot_be_asked(const LockName& name, const std::string& why) {

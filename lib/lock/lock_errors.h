@@ -39,7 +39,7 @@ Error would_wait_for_itself(const LockName& name);
 std::optional<Error> why_not_entered(Mode mode, int permits, const LockSpec& inner);
 
 /// Holder's description in a store that keeps a place for the lock-delay after a force-release.
-inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";
+inline constexpr char kDelayAfterForce[] = "no holder: force-released, lock-delay runs";
 
 /// Data in the place of a lock.
 inline constexpr char kForeignData[] = "data, not a lock of a known kind";

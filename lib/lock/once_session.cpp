@@ -33,9 +33,9 @@ bool has_run(const Refused& refused) {
 }  // namespace
 
 Result<LockName> slot_name(const LockName& key, std::string_view slot) {
-  if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot has a name", "such as --once \"$(date +%F)\""};
+  if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot needs a name", "such as --once \"$(date +%F)\""};
   if ((":" + std::string(slot)).find(kOnceMark) != std::string::npos) {
-    return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' would be one of another key, too",
+    return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' would also belong to another key",
                  "choose one without 'once:'"};
   }
   auto name = LockName::parse(slots_of(key) + std::string(slot));

@@ -15,7 +15,7 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 
 Error bad_slots(std::string message) {
   return {ErrorCode::kInvalid, std::move(message),
-          "names with a comma in between, such as db1,db2,db3: each once, of letters, digits and . _ - : / @"};
+          "names separated by commas, such as db1,db2,db3: each once, of letters, digits and . _ - : / @"};
 }
 
 Result<void> check_slot(std::string_view name) {
@@ -26,8 +26,8 @@ Result<void> check_slot(std::string_view name) {
   }
   const std::size_t odd = name.find_first_not_of(kLetters);
   if (odd == std::string_view::npos) return {};
-  return bad_slots("the slot '" + std::string(name) + "' has a character at place " + std::to_string(odd + 1) +
-                   " that no slot may have");
+  return bad_slots("the slot '" + std::string(name) + "' has a character at position " + std::to_string(odd + 1) +
+                   " that is not allowed in a slot");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Refused Succession::superseded(const Participant& by, LockState state) const {
 std::optional<Refused> Succession::refusal(const LockState& state, bool is_in) const {
   if (!state.waiters_known) {
     return Refused{{ErrorCode::kUnsupported,
-                    state.store + " keeps no queue, so that --replace and --newest cannot tell which run is the latest",
+                    state.store + " keeps no queue, so --replace and --newest cannot know which run is the latest",
                     "leave the option out, or use another backend (man 7 dlock compares them)"},
                    std::nullopt};
   }
@@ -59,7 +59,7 @@ std::optional<Refused> Succession::judge(const LockState& state, TimePoint now) 
   if (auto refused = refusal(state, false)) return refused;
   const bool behind = !state.waiters.empty() && state.waiters.front().owner != spec_.owner.text();
   if (spec_.behind_nobody && behind) {
-    return Refused{{ErrorCode::kBusy, "others wait for " + spec_.name.text() + " already"}, state};
+    return Refused{{ErrorCode::kBusy, "others already wait for " + spec_.name.text() + " already"}, state};
   }
   return spec_.supersedes == Supersedes::kReplace ? ask_holders(state) : std::nullopt;
 }

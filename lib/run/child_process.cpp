@@ -143,7 +143,7 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   Error error{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(spawned.failure)};
   // The file itself was found.
   if (spawned.failure == ENOENT) {
-    error.next = "is there what its first line names? head -n 1 " + shell_word(spec_.program.path);
+    error.next = "does the interpreter in its first line exist? head -n 1 " + shell_word(spec_.program.path);
   }
   return CommandNotStarted{std::move(error), status_of(spawned.failure)};
 }
@@ -263,7 +263,8 @@ void ChildProcess::signal_tree(int number) {
   if (said_unseen_ || proc_shows_us()) return;
   said_unseen_ = true;
   spec_.log.warn(
-      "cannot see what the command has started, and ends the command alone: is /proc mounted, that of this pid "
+      "cannot see what the command has started, so only the command itself is ended: is /proc mounted, that of this "
+      "pid "
       "namespace, and ulimit -n not reached?");
 }
 

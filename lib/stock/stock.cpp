@@ -69,7 +69,7 @@ Error no_stock_in(const BackendUrl& url) {
 
 Error no_such_stock(const LockName& name, const std::string& store) {
   return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
-          "make it with: dlock stock create " + name.typed() + " --quantity N --segments S"};
+          "create it with: dlock stock create " + name.typed() + " --quantity N --segments S"};
 }
 
 bool is_no_such_stock(const Error& error, const LockName& name, const std::string& store) {
@@ -88,14 +88,14 @@ Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const 
 
 Error stock_exists(const LockName& name, const std::string& store) {
   return {ErrorCode::kConflict, "there is a stock '" + name.text() + "' in " + store + " already; it was not changed",
-          "look at it with: dlock stock show " + name.typed() + "; if it may be there: --if-not-exists"};
+          "see it with: dlock stock show " + name.typed() + "; to accept an existing one: --if-not-exists"};
 }
 
 Error too_many_items(const LockName& id, Quantity quantity) {
   return {ErrorCode::kConflict,
           "request '" + id.text() + "' would add " + std::to_string(quantity) +
-              ", and that is more than fits; nothing was changed",
-          "a stock counts to " + std::to_string(kMostItems)};
+              ", which is more than the stock can hold; nothing was changed",
+          "a stock holds at most " + std::to_string(kMostItems)};
 }
 
 Result<void> check_room(const LockName& id, Quantity quantity, Quantity put_in) {
@@ -129,7 +129,7 @@ Error refunded_otherwise(const StockRefund& refund, Quantity before) {
   if (refund.refund_id) {
     return {ErrorCode::kConflict,
             "refund '" + refund.refund_id->text() + "' of request '" + refund.id.text() + "' was for " + quantity,
-            repeat + "; for another one: another --refund-id"};
+            repeat + "; for another refund, choose another --refund-id"};
   }
   return {ErrorCode::kConflict,
           "request '" + refund.id.text() + "' was refunded before, with a quantity of " + quantity +
@@ -139,8 +139,9 @@ Error refunded_otherwise(const StockRefund& refund, Quantity before) {
 
 Error more_than_taken(const StockRefund& refund, Quantity taken, Quantity refunded) {
   const std::string took = "request '" + refund.id.text() + "' took " + std::to_string(taken);
-  if (refunded == taken) return {ErrorCode::kConflict, took + ", and all of it came back before; nothing was changed"};
-  const std::string left = refunded > 0 ? ", of which " + std::to_string(refunded) + " came back before" : "";
+  if (refunded == taken)
+    return {ErrorCode::kConflict, took + ", and all of it was refunded before; nothing was changed"};
+  const std::string left = refunded > 0 ? ", of which " + std::to_string(refunded) + " were refunded before" : "";
   return {ErrorCode::kConflict, took + left + ": a refund of " + std::to_string(refund.quantity.value_or(taken)) +
                                     " is more than that; nothing was changed"};
 }
@@ -148,7 +149,7 @@ Error more_than_taken(const StockRefund& refund, Quantity taken, Quantity refund
 Error too_many_refunds(const LockName& id) {
   return {ErrorCode::kConflict,
           "request '" + id.text() + "' has had " + std::to_string(kMostRefunds) +
-              " refunds, and that is as many as one request can have; nothing was changed",
+              " refunds, the most that one request can have; nothing was changed",
           "give the rest back with: dlock stock add"};
 }
 
@@ -164,13 +165,13 @@ Error sold_already(const LockName& id) {
 
 Error reservation_over(const LockName& name, const LockName& id) {
   return {ErrorCode::kLost, "what '" + id.text() + "' had set aside of " + name.text() +
-                                " is not its own any more: its time was over, or the stock was dropped"};
+                                " no longer belongs to it: its time had ended, or the stock was dropped"};
 }
 
 Error broken_stock(const LockName& name, const std::string& what) {
   return {ErrorCode::kMisconfigured,
-          "the stock '" + name.text() + "' makes no sense: " + what + "; nothing was changed",
-          "has something else written there? Its data has to be put right, or the stock dropped and made anew"};
+          "the stock '" + name.text() + "' is inconsistent: " + what + "; nothing was changed",
+          "did another program write there? Repair its data, or drop the stock and create it again"};
 }
 
 }  // namespace dlock

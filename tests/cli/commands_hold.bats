@@ -269,7 +269,7 @@ SCRIPT
     use "$store"
     run -0 dlock run --ttl 30s "$key" -- inside "$key"
     echo "$store: $output"
-    [ "${lines[0]}" = "dlock: the lock is held already by a command around this one" ]
+    [ "${lines[0]}" = "dlock: the lock is already held by an outer command" ]
     [[ "$output" == *$'\nacquire: 78\n'*"run: 75" ]]
     is_free "$key"
   done

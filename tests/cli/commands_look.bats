@@ -52,7 +52,7 @@ teardown() { end_world; }
   run -0 dlock inspect 'deploy/*'
   [[ "$output" == "deploy/prod  held"* ]]
   run -0 dlock inspect 'x*'
-  [[ "$output" == "no lock that is held or waited for in local:$locks matches x*" ]]
+  [[ "$output" == "no lock held or waited for in local:$locks matches x*" ]]
   run -0 dlock inspect deploy/prud
   [[ "$output" == *"no lock of that name was ever taken; did you mean 'deploy/prod'?" ]]
   run -79 dlock check deploy/prud 1
@@ -165,7 +165,7 @@ SCRIPT
   run -79 dlock fence db 7
   run -0 dlock fence other 1
   run -127 dlock fence db 9 -- no-such-command
-  [[ "$output" == "dlock: cannot run 'no-such-command': command not found"*"no token was compared" ]]
+  [[ "$output" == "dlock: cannot run 'no-such-command': command not found"*"the token was not checked" ]]
   run -126 dlock fence db 9 -- "$PWD"
   run -0 dlock fence db 8
   run -79 --separate-stderr dlock fence --json db 1

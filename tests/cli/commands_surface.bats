@@ -161,7 +161,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
   echo 'default-backend = "redis://127.0.0.1:1"' >"$file"
   chown 65534:65534 "$file"
   run -0 env -u DLOCK_BACKEND HOME="$PWD" dlock run -b "$DLOCK_BACKEND" k -- true
-  [[ "$output" == *"$file is left out: it belongs to user 65534"*"--config $file"* ]]
+  [[ "$output" == *"$file is ignored: it belongs to user 65534"*"--config $file"* ]]
   run -0 env -u DLOCK_BACKEND HOME="$PWD" dlock config show
   [[ "$output" != *127.0.0.1* ]]
   run -0 env -u DLOCK_BACKEND XDG_CONFIG_HOME="$PWD/.config" dlock doctor -b "$DLOCK_BACKEND"
@@ -267,7 +267,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
     rm closed
     for words in "force-release --yes k" "gc" "setup"; do # they do their work all the same
       run -71 bash -c "dlock $words $to"
-      [[ "$output" == "dlock: cannot write to stdout: it is closed, "*"it was done, but what it prints is lost"* ]]
+      [[ "$output" == "dlock: cannot write to stdout: it is closed, "*"it was done, but its output is lost"* ]]
     done
   done
   is_free k

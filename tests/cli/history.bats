@@ -276,8 +276,8 @@ record_a_night() {
   } >broken
   run -0 --separate-stderr dlock history --events broken
   [[ "$output" == *" ok"* ]]
-  [[ "$stderr" == *"broken has 2 events of which only a piece is there: skipped"* ]]
-  [[ "$stderr" == *"broken has 2 lines that are no event: skipped"* ]]
+  [[ "$stderr" == *"broken has 2 events of which only a part was written: skipped"* ]]
+  [[ "$stderr" == *"broken has 2 lines that are not events: skipped"* ]]
   mv "$events" rotated.1
   dlock run --events rotated k -- true
   [ "$(dlock history --events rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]

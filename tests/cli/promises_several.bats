@@ -155,7 +155,7 @@ teardown() { end_world; }
 @test "13.4 a report that cannot be written is a warning, and changes nothing else" {
   run -6 --separate-stderr dlock run --report /dev/full k -- sh -c 'echo out; exit 6'
   [ "$output" = out ]
-  [ "$stderr" = "dlock: the report could not be written to /dev/full: No space left on device; the exit status is as it would be with it" ]
+  [ "$stderr" = "dlock: the report could not be written to /dev/full: No space left on device; the exit status is not changed by this" ]
   run -0 --separate-stderr dlock run -q --report /dev/full k -- true
   [ "$stderr" = "" ]
   run -127 dlock run --report /dev/full k -- no-such-command

@@ -48,7 +48,6 @@ teardown() { end_world; }
   run -0 dlock run -n "$key" -- true
 }
 
-in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]]; }
 # At its next renewal each would hear of it, too: after 30 s.
 @test "readers and holders of permits hear at once of who revokes and of who takes the lock by force" {
   local mode n patience=20
@@ -71,6 +70,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
   done
 }
 
+in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* ]]; }
 @test "a lease that is over does not begin again in its lock-delay: check and renew are 79" {
   use "$DLOCK_TEST_REDIS"
   local owner token

@@ -153,7 +153,7 @@ keeper_killed() {
   # Where the lock is a connection, it is gone. Else a new one finds that the hold is there, and its keeper is not.
   if [[ $DLOCK_BACKEND != *strategy=session && $DLOCK_BACKEND != *strategy=row ]]; then
     run -78 env DLOCK_HELD="$claim" dlock run "$key" -- touch ran
-    [[ "$output" == *"$key is held by a command around this one, whose dlock is not to be reached from here"* ]]
+    [[ "$output" == *"$key is held by an outer command, whose dlock cannot be reached from here"* ]]
   fi
   [ "$(how_ended one)" = "exit 79" ]
   [ "$(how_ended two)" = "exit 79" ]

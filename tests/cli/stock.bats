@@ -43,7 +43,7 @@ _take_unprinted() {
       dlock stock take $phone --qty 2 >&3; status=\$?; touch finish; exit \$status"
     echo "$to: $status $output"
     [ "$status" = 71 ]
-    [[ "$output" == *"the 2 of $phone went back, since the answer could not be printed"* ]]
+    [[ "$output" == *"the 2 of $phone went back, because the answer could not be printed"* ]]
     is total 9
   done
   run -71 bash -c "dlock stock take $phone --id a >/dev/full"
@@ -88,7 +88,7 @@ _refund_add() {
   run -79 dlock stock take "$phone" --qty 4 --id a
   run -0 --separate-stderr dlock stock refund "$phone" --id early
   [ "$output" = "" ]
-  [[ "$stderr" == *"early took nothing; it is closed now"* ]]
+  [[ "$stderr" == *"early took nothing, and a take with that id now fails"* ]]
   run -79 dlock stock take "$phone" --id early
   run -0 dlock stock add "$phone" --qty 7 --id truck
   local parts=$output
@@ -123,7 +123,7 @@ _refund_parts() {
   run -0 dlock stock batch "$phone" < <(printf '%s\n' 'refund a 1 r3' 'refund a 1 r3' '{"step":"refund","id":"a","refund_id":"r4"}')
   is refunded 10
   run -78 dlock stock refund "$phone" --id a --refund-id r5
-  [[ "$output" == *"request 'a' took 10, and all of it came back before"* ]]
+  [[ "$output" == *"request 'a' took 10, and all of it was refunded before"* ]]
   run -64 dlock stock add "$phone" --qty 1 --refund-id r1
   balanced
 }
@@ -342,7 +342,7 @@ _mode_lock() {
   done
 }
 
-@test "data that makes no sense is said to be so, and nothing is changed: local" {
+@test "inconsistent data is said to be so, and nothing is changed: local" {
   create 4 2
   local db=$locks/stock.db
   /usr/bin/python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute("delete from segment where segment=1"); c.commit()' "$db"
@@ -352,7 +352,7 @@ _mode_lock() {
   dlock stock create sound --quantity 3
   run -78 --separate-stderr dlock stock show
   [[ "$output" == "sound  3 left"* ]]
-  [[ "$stderr" == *"'$phone' makes no sense"* ]]
+  [[ "$stderr" == *"'$phone' is inconsistent"* ]]
   run -78 --separate-stderr dlock stock show --json
   [ "$(jq -r .name <<<"$output")" = sound ]
   dlock stock drop sound --yes
@@ -364,7 +364,7 @@ _mode_lock() {
   [[ "$output" == *"no sound stock database"* ]]
 }
 
-@test "data that makes no sense is said to be so, and nothing is changed: Redis" {
+@test "inconsistent data is said to be so, and nothing is changed: Redis" {
   [ "${DLOCK_TEST_REDIS-}" ] || skip "no server: scripts/start-test-servers"
   export DLOCK_BACKEND=$DLOCK_TEST_REDIS
   local key="dlock:stock:{$phone}"
@@ -374,14 +374,14 @@ _mode_lock() {
     # shellcheck disable=SC2086
     redis-cli -u "$DLOCK_TEST_REDIS" $what
     run -78 dlock stock take "$phone" --qty 4
-    [[ "$output" == *"makes no sense"*"nothing was changed"* ]]
+    [[ "$output" == *"is inconsistent"*"nothing was changed"* ]]
     [[ "$output" != *user_script* ]]
     run -0 dlock stock drop "$phone" --yes
   done
   create 4 2
   redis-cli -u "$DLOCK_TEST_REDIS" hset "$key:meta" taken 007
   run -78 dlock stock batch "$phone" <<<$'take a\ntake b'
-  [[ "$output" == *"makes no sense"*"nothing was changed"* ]]
+  [[ "$output" == *"is inconsistent"*"nothing was changed"* ]]
   [ "$(redis-cli -u "$DLOCK_TEST_REDIS" hvals "$key:quantity" | paste -sd' ')" = '2 2' ]
   run -0 dlock stock drop "$phone" --yes
   create 4 2
@@ -445,7 +445,7 @@ SCRIPT
 @test "a benchmark of stocks that cannot start its takers is 71, and leaves no stock" {
   local flags_of_fork=0x1200011
   run -71 "${python[@]}" "$support/denying.py" clone 0 "$((flags_of_fork))" EAGAIN dlock bench stock
-  [[ "$output" == *"cannot start the processes of the benchmark: "*"ulimit -u"* ]]
+  [[ "$output" == *"cannot start the benchmark's processes: "*"ulimit -u"* ]]
   run -0 --separate-stderr dlock stock show
   [[ "$output" == "there is no stock"* ]]
 }

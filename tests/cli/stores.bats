@@ -256,7 +256,7 @@ asked_back() {
     return
   fi
   run -0 dlock revoke "$key"
-  [[ "$output" == "$key is free already"* || "$output" == "$key: no lock of that name "* ]]
+  [[ "$output" == "$key is already free"* || "$output" == "$key: no lock of that name "* ]]
   run -64 dlock revoke "$key*"
   [[ "$output" == *"takes no pattern"* ]]
   # A command that ignores TERM has the lock until it is gone: only then the next one begins.

@@ -73,7 +73,7 @@ deploy.sh --all under deploy/prod" ]
   wait_until is_held deploy/prod
   here 'dlock force-release' 'dlock force-release --yes'
   run -0 typed dlock.1 "$(examples_of dlock.1)"
-  [[ "$output" == *"deploy/prod is free already"* ]] # who held it has obeyed
+  [[ "$output" == *"deploy/prod is already free"* ]] # who held it has obeyed
   [ "$(how_ended holder)" = "exit 79" ]
 }
 

@@ -208,7 +208,7 @@ ends_in_its_lease() { # STEPS MS [OPTION]: of the command
   not_run "*dlock: the keeper (pid *) of $url did not answer in time: it waits, *s after it was asked for k*nothing was run"* hang "${briefly[@]}"
   not_run "*dlock: the keeper (pid *) of $url did not answer in time: it is stopped, *" stop "${briefly[@]}"
   not_run "*dlock: the keeper (pid *) of $url did not answer in time: it computes, *" busyloop "${briefly[@]}"
-  not_run "*dlock: the keeper (pid *) of $url did not answer in time: *; it said last: no route*" 'unreached no route; hang' "${briefly[@]}"
+  not_run "*dlock: the keeper (pid *) of $url did not answer in time: *; its last message was: no route*" 'unreached no route; hang' "${briefly[@]}"
   not_run "*/dlock-redis died of SIGKILL*nothing was run"* die
   not_run "*/dlock-redis died of SIGSEGV*nothing was run"* crash
   not_run "*/dlock-redis ended with status 3*nothing was run"* 'exit 3'

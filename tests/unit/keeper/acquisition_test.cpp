@@ -197,7 +197,7 @@ TEST_CASE("whoever was busy is told, with the holder and those that wait, but fo
   World world;
   world.spec.wait.once = true;
   const Refused refused = world.refused();
-  CHECK(refused.error.message == "k is held by somebody else");
+  CHECK(refused.error.message == "k is already held");
   REQUIRE(refused.state);
   CHECK(refused.state->holders.at(0).owner == "somebody");
   REQUIRE(refused.state->waiters.size() == 1);

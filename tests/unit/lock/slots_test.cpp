@@ -74,11 +74,11 @@ TEST_CASE("A list of slots is names of a few letters, each once") {
       {"a,", "has no name"},
       {",a", "has no name"},
       {"a,b,a", "'a' is named twice"},
-      {"a, b", "' b' has a character at place 1"},
-      {"a|b", "at place 2"},
+      {"a, b", "' b' has a character at position 1"},
+      {"a|b", "at position 2"},
       {"d\xC3\xA4"
        "b",
-       "at place 2"},
+       "at position 2"},
       {std::string(kLongestSlot + 1, 'x'), "33 bytes long, 32 at most"},
   };
   for (const Row& row : rows) {

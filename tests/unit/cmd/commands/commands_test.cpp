@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(World,
   out.clear();
   options.keys = {lock_name("x?")};
   CHECK(run(inspect_command) == 0);
-  CHECK(out == "no lock that is held or waited for in local:/var/lib/dlock matches x?\n");
+  CHECK(out == "no lock held or waited for in local:/var/lib/dlock matches x?\n");
 }
 
 TEST_CASE_FIXTURE(
@@ -134,7 +134,7 @@ TEST_CASE_FIXTURE(World, "doctor is 0 with warnings, and prints the remedy below
   CHECK(run(doctor_command) == 0);
   CHECK(out ==
         "configuration\n"
-        "  ok    no configuration file is there\n"
+        "  ok    no configuration file was found\n"
         "local:/var/lib/dlock\n"
         "  warn  the directory is on a small disk\n"
         "        move it\n"

@@ -58,8 +58,8 @@ TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed:
   CHECK(said() ==
         "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
         "  holder  deploy@ci-4 (pid 8812)  for 41 s  token 1042\n"
-        "dlock: force-release of deploy/prod has to be confirmed, and nobody is there to ask\n"
-        "  if this holder is the one to be freed: dlock force-release --yes --token 1042 deploy/prod\n");
+        "dlock: force-release of deploy/prod must be confirmed, and there is no terminal to ask on\n"
+        "  to free the lock of this holder: dlock force-release --yes --token 1042 deploy/prod\n");
 }
 
 TEST_CASE_FIXTURE(World, "the store is told who frees it, and why") {
@@ -70,10 +70,10 @@ TEST_CASE_FIXTURE(World, "the store is told who frees it, and why") {
   CHECK(backend.freed_by.ends_with(": hangs since 2.4"));
 }
 
-TEST_CASE_FIXTURE(World, "a free lock is free already: 0, without asking") {
+TEST_CASE_FIXTURE(World, "a free lock is already free: 0, without asking") {
   backend.locks.clear();
   CHECK(run() == 0);
-  CHECK(out == "deploy/prod is free already\n");
+  CHECK(out == "deploy/prod is already free\n");
   out.clear();
   options.json = true;
   CHECK(run() == 0);
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(World, "a pattern frees what it matches and is held, and nothi
   out.clear();
   options.keys = {lock_name("x*")};
   CHECK(run() == 0);
-  CHECK(out == "no lock that is held matches x*\n");
+  CHECK(out == "no held lock matches x*\n");
 }
 
 TEST_CASE_FIXTURE(World, "each lock that a pattern matches is confirmed by its own name") {

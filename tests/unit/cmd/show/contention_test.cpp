@@ -41,14 +41,14 @@ TEST_CASE("a busy lock names its holder, for how long, how long we waited, and w
 
 TEST_CASE("a short wait is told in tenths of a second") {
   const auto told = [](Duration waited) { return busy_error(lock_name("k"), std::nullopt, waited, kNow).message; };
-  CHECK(told(1500ms) == "k is held by somebody else; gave up after 1.5 s");
-  CHECK(told(1001ms) == "k is held by somebody else; gave up after 1 s");
-  CHECK(told(501ms) == "k is held by somebody else; gave up after 501 ms");
+  CHECK(told(1500ms) == "k is already held; gave up after 1.5 s");
+  CHECK(told(1001ms) == "k is already held; gave up after 1 s");
+  CHECK(told(501ms) == "k is already held; gave up after 501 ms");
 }
 
 TEST_CASE("with one attempt nobody gave up, and a wait is suggested") {
   const Error error = busy_error(lock_name("a b"), std::nullopt, std::nullopt, kNow);
-  CHECK(error.message == "a b is held by somebody else");
+  CHECK(error.message == "a b is already held");
   CHECK(error.next == "wait for it with --wait 30s, or see the queue: dlock inspect 'a b'");
 }
 

@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
     CHECK(said().find("nothing was run") == std::string::npos);
     CHECK(said().find("when the command is gone") == std::string::npos);
     CHECK(said().find("others may hold the lock now") != std::string::npos);
-    CHECK(said().find("the lock is given back now") != std::string::npos);
+    CHECK(said().find("the lock is released now") != std::string::npos);
   }
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("a store without a queue says that nobody knows who waits") {
   CHECK_FALSE(nlohmann::json::parse(inspect_json(state)).contains("waiters_known"));
   state.waiters.clear();
   state.waiters_known = false;
-  CHECK(inspect_text({state}, kNow, {}).ends_with("\n  who waits is not known: this store keeps no queue\n"));
+  CHECK(inspect_text({state}, kNow, {}).ends_with("\n  waiters are not known: this store keeps no queue\n"));
   CHECK(nlohmann::json::parse(inspect_json(state))["waiters_known"] == false);
 }
 
