@@ -24,7 +24,7 @@
 namespace dlock {
 namespace {
 
-/// What a store's program and its libraries need for themselves, and some.
+/// Memory that a store's program and its libraries need for themselves, and some.
 constexpr std::size_t kMemoryToStart = 24 << 20;
 
 int exec_keeper_program(const std::string& program, const Call& call) {

@@ -28,7 +28,7 @@ void fill_closed_standard_descriptors() {
   }
 }
 
-/// A file that may not grow (ulimit -f) is an error to be told, not our end. Not where we become or run a command,
+/// A file that may not grow (ulimit -f) is an error to report, not our end. Not where we become or run a command,
 /// which would inherit this.
 void ignore_sigxfsz() { signal(SIGXFSZ, SIG_IGN); }
 

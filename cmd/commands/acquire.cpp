@@ -19,7 +19,7 @@ namespace {
 
 constexpr Duration kGiveBackTime = std::chrono::seconds(5);
 
-/// A typing mistake should not take a lock that nobody watches.
+/// A typing mistake should not take a lock that is not watched.
 Result<void> check_watched(const Options& options) {
   if (!options.watch_pid || kill(*options.watch_pid, 0) == 0 || errno == EPERM) return {};
   return Error{ErrorCode::kInvalid, "--watch-pid " + std::to_string(*options.watch_pid) + ": there is no such process",

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-// What each command does; each returns the exit status of the process. REQUIRES: options as parse_command_line() makes
+// The commands; each returns the exit status of the process. REQUIRES: options as parse_command_line() makes
 // them.
 
 // --- commands that take a lock ---
@@ -85,7 +85,7 @@ int metrics_command(const Options& options, LockAdmin& backend, const Runtime& r
 int doctor_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 /// The same when the backend could not even be made: `why` is one more failure.
 int doctor_without_backend(const Options& options, const Error& why, const Runtime& runtime, Output& out);
-/// What is configured, and from where.
+/// The settings, and their origins.
 std::vector<Finding> config_findings(const Options& options);
 /// 0, or the exit status of the worst failure.
 int worst_status(const std::vector<Finding>& findings);
@@ -109,14 +109,14 @@ int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Out
 std::string stock_text(const StockState& state, const Look& look);
 /// dlock.stock/1, without the newline.
 std::string stock_json(const StockState& state);
-/// What take, refund and add print: "SEGMENT QTY" lines.
+/// Output of take, refund and add: "SEGMENT QTY" lines.
 std::string stock_parts_text(const StockParts& parts);
 
 // --- commands without a store ---
 
 /// dlock history: what happened to the locks that are named, or all, in the store that was typed, or all, as far as it
-/// was recorded (--events). What is no event in the file, and a clock that went back, is reported on stderr and changes
-/// no status.
+/// was recorded (--events). Lines of the file that are not events, and a clock that went back, is reported on stderr
+/// and changes no status.
 int history_command(const Options& options, const Runtime& runtime, Output& out);
 
 /// `dlock config show` prints the merged settings; `dlock config check` says every mistake, and with --strict takes a
@@ -128,7 +128,7 @@ int config_command(const Options& options, const Runtime& runtime, Output& out);
 
 /// From now on this process, and whatever it becomes, ends within 300 ms: the user waits at the Tab key.
 void set_completion_deadline();
-/// What follows from the line alone, and of `names` those that fit.
+/// Candidates that follow from the line alone, and of `names` those that fit.
 int print_completion(const Options& options, const std::vector<std::string>& names, const Runtime& runtime,
                      Output& out);
 /// The locks that are held or waited for. A store that does not answer has none.

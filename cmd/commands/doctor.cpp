@@ -85,7 +85,7 @@ std::string report_json(const std::string& store, const std::vector<Finding>& co
   return json.end_array().end_object().line();
 }
 
-/// Who asks the doctor is not sent to the doctor.
+/// Remedies of the doctor do not send people to the doctor.
 Finding with_remedy(Finding finding, const Options& options) {
   if (finding.remedy.find("dlock doctor") == std::string::npos) return finding;
   const std::string family(options.backends.front().family);

@@ -91,7 +91,7 @@ std::optional<Error> refuse_data(const LockState& state, const Options& options)
 struct Freed {
   LockState shown;
   std::vector<Participant> holders;
-  std::string remark;  ///< why nobody was freed, if that is worth a word
+  std::string remark;  ///< why no hold was freed, if that is worth a word
   std::optional<OldHolders> old = {};
 };
 
@@ -135,12 +135,12 @@ Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& b
     return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old)};
   }
   Error error = freed.error();
-  // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
+  // To the caller a holder that changed in between is the same as the wrong token: another holder.
   if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kBusy;
   return error;
 }
 
-/// What was freed: exactly the holders that were shown and confirmed.
+/// The freed holders: exactly the holders that were shown and confirmed.
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
   auto state = backend.inspect(name);

@@ -13,8 +13,8 @@
 namespace dlock {
 namespace {
 
-/// What "runs" under a held lock: reading stdin to its end. While the lock is waited for it is left alone: an end that
-/// was seen then would be over before anything had begun.
+/// The "command" under a held lock: reading stdin to its end. While the lock is waited for it is left alone: an end
+/// that was seen then would be over before anything had begun.
 class ReadingStdin final : public LockedCommand {
  public:
   ReadingStdin(const Options& options, Output& out) : options_(options), out_(out) {}
@@ -46,7 +46,7 @@ class ReadingStdin final : public LockedCommand {
   bool sent_by_it(pid_t /*sender*/) const override { return false; }
 
  private:
-  /// Somebody else who reads the same stdin, which one of us made not to block, may have been faster.
+  /// Another reader of the same stdin, which one of us made not to block, may have been faster.
   static bool is_end(ssize_t size) { return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR); }
 
   void drain() {

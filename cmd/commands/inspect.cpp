@@ -17,7 +17,7 @@
 namespace dlock {
 namespace {
 
-/// What was recorded of the holds before now, if any of these locks is free.
+/// The record of earlier holds, if any of these locks is free.
 std::vector<Episode> read_past(const LiveLocks& live, const Options& options, WallTime now) {
   const auto is_free = [](const LockState& state) { return state.holders.empty(); };
   const bool wanted = std::any_of(live.locks.begin(), live.locks.end(), is_free);

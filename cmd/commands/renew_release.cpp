@@ -40,7 +40,7 @@ bool is_over_and_kept(const Participant& participant, WallTime now) {
   return kept_until(participant, now) && here && kill(static_cast<pid_t>(participant.pid), 0) != 0 && errno == ESRCH;
 }
 
-/// Nobody but a process itself may end what it holds, or make that shorter than it believes: others would be granted
+/// Only the process itself may end its hold, or make that shorter than it believes: others would be granted
 /// it beside the command. What a keeper holds for a watched process may be given back.
 Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Runtime& runtime, bool watched_is_one) {
   const LockName& key = options.keys.front();

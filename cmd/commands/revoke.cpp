@@ -153,7 +153,7 @@ class Revocation {
   LockState asked_{.name = options_.keys.front(), .store = {}, .holders = {}, .waiters = {}};
   std::map<std::string, std::string> who_;  ///< owner -> the holder in words, of when its process was there
   const char* outcome_ = "free";
-  std::string remark_;  ///< why nobody was asked, if that is worth a word
+  std::string remark_;  ///< why no holder was asked, if that is worth a word
   std::optional<OldHolders> forced_;
 };
 

@@ -25,7 +25,7 @@ namespace {
 class ReportFile {
  public:
   static Result<ReportFile> open(const std::optional<std::string>& where);
-  /// What happened has happened: a report that cannot be written is a warning, and changes no exit status.
+  /// The run is over: a report that cannot be written is a warning, and changes no exit status.
   void write(const RunReport& report, const Log& log) const {
     if (fd_ < 0 || write_in_time(fd_, report_line(report))) return;
     log.warn("the report could not be written to " + where_ + ": " + errno_text(errno) +
@@ -169,7 +169,7 @@ std::string second_key_advice(const Options& options, const Program& program) {
          name + " -- CMD";
 }
 
-/// Found out before the lock is taken where it can be: nobody should wait an hour for a typing mistake.
+/// Found out before the lock is taken where it can be: a typing mistake should not cost an hour of waiting.
 int refuse_program(const Options& options, const Runtime& runtime, const Program& program, RunReport report,
                    const ReportFile& file) {
   std::string next = "nothing was locked or run" + second_key_advice(options, program);

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Of a call that waits for nobody but the server.
+/// Deadline of a call that waits only for the server.
 constexpr Duration kAskBudget = 10s;
 
 class Calling {
@@ -133,13 +133,13 @@ class Calling {
     }
     if (!taken) return refuse(taken.error(), &request.id);
     if (taken->repeated) runtime_.log.verbose("request '" + request.id.text() + "' was served before");
-    if (!what_.id) signal(SIGPIPE, SIG_IGN);  // to be there when nobody reads the answer
+    if (!what_.id) signal(SIGPIPE, SIG_IGN);  // to survive an answer without a reader
     const int status = print_answer(request.id, request.quantity, taken->parts, taken->repeated);
     if (status != 0 && !what_.id) take_back(request);
     return status;
   }
 
-  /// Nobody could ask for it again, or refund it: its id is known to us alone.
+  /// The request could neither be repeated nor refunded: its id is known to us alone.
   void take_back(const StockRequest& request) {
     const auto back = insisted([&](const CallLimit& limit) { return stock_.refund({name(), request.id}, limit); });
     if (!back) return runtime_.log.error(back.error());

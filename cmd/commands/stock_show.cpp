@@ -60,7 +60,7 @@ std::string in_columns(const std::vector<std::string>& cells, std::size_t column
 
 struct ShownStocks {
   std::vector<StockState> states;
-  std::vector<Error> unreadable;  ///< of stocks that were not asked for by name: damaged, or somebody else's
+  std::vector<Error> unreadable;  ///< of stocks that were not asked for by name: damaged, or another program's
 };
 
 Result<ShownStocks> look_at(const Options& options, Stock& stock, const Runtime& runtime) {

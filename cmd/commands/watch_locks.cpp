@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The bytes of one key come together; what comes later than this behind Esc is another key.
+/// The bytes of one key come together; what comes later than this after Esc is another key.
 constexpr Duration kRestOfKey = 50ms;
 constexpr std::size_t kMostEvents = 200;
 /// Reading events takes this part of the time at most: a journal can be slow.
@@ -117,7 +117,7 @@ class Watch {
     }
     if (fds[1].revents != 0) {
       const auto byte = screen.next_key();
-      if (byte == '\0' || !byte) input_ = -1;  // nobody will press a key any more; poll(2) skips it
+      if (byte == '\0' || !byte) input_ = -1;  // no key will be pressed any more; poll(2) skips it
       else obey(keys_.feed(*byte));
     } else if (runtime_.clock.now() >= until) {
       obey(keys_.flush());
@@ -154,7 +154,7 @@ class Watch {
     }
   }
 
-  /// What is shown may be a second old: what is asked about is what there is now.
+  /// The view may be a second old: the question is about the present state.
   void ask() {
     auto now = backend_.inspect(view_.lock()->name);
     if (!now) return view_.tell(told_error(now.error()));

@@ -16,7 +16,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t kNamed = 3;  ///< holders told by name; the others are counted
+constexpr std::size_t kNamed = 3;  ///< holders that are named; the others are counted
 
 /// Tenths of a second, where there are any.
 std::string in_tenths(Duration length) {
@@ -75,7 +75,7 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
   return name.text();
 }
 
-/// Does one of them hold it for ever, as far as anybody knows?
+/// Does one of them hold it for ever, as far as is known?
 bool is_endless(const std::optional<LockState>& state) {
   if (!state) return false;
   return std::any_of(state->holders.begin(), state->holders.end(),
@@ -99,7 +99,7 @@ const char* longer_wait(std::optional<Duration> waited) {
   return step == std::end(kSteps) ? "1d" : step->text;
 }
 
-/// "next in line", "2nd in line"; how many wait if it is not known which of them we are, and nothing if nobody else is
+/// "next in line", "2nd in line"; how many wait if it is not known which of them we are, and nothing if no one else is
 /// known to.
 std::string place_in_line(const LockState& state, const Self& self) {
   const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Participant& waiter) {

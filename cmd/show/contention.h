@@ -17,11 +17,11 @@ namespace dlock {
 Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
                  WallTime now);
 
-/// What --warn-held says of a busy lock that somebody has held for `limit` or longer: by whom, the one who has held it
-/// longest; nullopt if nobody has. Code Busy.
+/// The message of --warn-held about a busy lock that has been held for `limit` or longer: by whom, the one who has held
+/// it longest; nullopt if no holder has. Code Busy.
 std::optional<Error> long_hold_error(const LockState& state, Duration limit, WallTime now);
 
-/// What a message of `event` that says who holds a lock has besides its text (--log-format json): the key, and the
+/// Fields that a message of `event` about a holder has besides its text (--log-format json): the key, and the
 /// first holder.
 Log::About about_holder(const char* event, const LockState& state);
 
@@ -40,9 +40,9 @@ struct OwnWait {
 /// "41 s of 10 min"; in tenths where the whole is below ten seconds: "0.6 s of 1.5 s".
 std::string own_wait_text(const OwnWait& wait);
 
-/// One line, without newline, for somebody who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4
+/// One line, without newline, for a user who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4
 /// (deploy.sh) for 3 min: release 2.4", with "LEAD: " in front if `lead` is not empty. The least important comes last,
-/// since a terminal may cut the line. `self` is this process, whose place is told.
+/// since a terminal may cut the line. `self` is this process, whose place is shown.
 std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
                           const std::string& lead);
 

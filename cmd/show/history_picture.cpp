@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostLanes = 60;
 constexpr const char* kLost = "LOST";
 
-/// Who had it, without what differs from run to run.
+/// The holder, without what differs from run to run.
 std::string lane_label(const Episode& episode) {
   Participant who = episode.who;
   who.pid = 0;
@@ -116,7 +116,7 @@ void place(Filling& filling, const Episode& episode, WallTime now) {
   filling.ends[at] = std::max(filling.ends[at], end_of_lease(episode, now));
 }
 
-/// Room for the words behind the last bar.
+/// Room for the words after the last bar.
 std::string period_text(WallTime from, WallTime to) {
   return local_time(from) + " to " + local_time(to) + " " + zone_at(to).name;
 }

@@ -30,7 +30,7 @@ std::string history_json(const std::vector<Episode>& episodes, const AllTotals& 
 
 /// The attempts as a picture: a heading for each key, a lane for each holder (attempts of one user, host and command
 /// that do not overlap share one). `now` is where what has no known end is drawn to; nothing before `from` and
-/// behind `to` is drawn.
+/// after `to` is drawn.
 Timeline history_picture(const std::vector<Episode>& episodes, WallTime now, std::optional<WallTime> from,
                          std::optional<WallTime> to);
 

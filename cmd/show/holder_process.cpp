@@ -67,7 +67,7 @@ pid_t command_below(pid_t parent) {
 }
 
 /// The dlock that `participant` is, where that is a living process on this machine: one that is called dlock and is
-/// older than the hold. Invalid if it is not, or if nobody can tell.
+/// older than the hold. Invalid if it is not, or if that is not known.
 UniqueFd process_of_holder(const Participant& participant, WallTime now) {
   if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
       participant.host != this_process().host)

@@ -301,7 +301,7 @@ Lines LockScreen::footer() const {
   return lines;
 }
 
-/// What is left for locks between title, trouble, heading and footer.
+/// Lines left for locks between title, trouble, heading and footer.
 std::size_t LockScreen::list_lines() const {
   const std::size_t used = 2 + (trouble_.empty() ? 0 : 1) + footer().size();
   return size_.lines > used ? size_.lines - used : 0;

@@ -14,11 +14,12 @@
 
 namespace dlock {
 
-/// What `inspect --watch` shows to somebody with a keyboard, and what each key does to it: a list of locks, one of them
-/// with its queue and events, and the question before it is freed. Asks no store, reads no terminal, frees nothing.
+/// The screen of `inspect --watch` for a user with a keyboard, and what each key does to it: a list of locks, one of
+/// them with its queue and events, and the question before it is freed. Asks no store, reads no terminal, frees
+/// nothing.
 class LockScreen {
  public:
-  /// What the owner of this has to do after a key was pressed.
+  /// The caller's task after a key was pressed.
   enum class Act {
     kNone,
     kLeave,
@@ -35,8 +36,8 @@ class LockScreen {
   LockScreen(std::string store, bool single) : store_(std::move(store)), single_(single) {}
 
   void resize(Size size);
-  /// What there is now; `trouble` is said in red, unless it is empty. The lock that is selected, or shown, stays so by
-  /// its name; one that is gone is shown as free.
+  /// Takes the present locks; `trouble` is said in red, unless it is empty. The lock that is selected, or shown, stays
+  /// so by its name; one that is gone is shown as free.
   void see(std::vector<LockState> locks, std::string trouble);
   /// The locks could not be read, and why.
   void see_nothing(std::string trouble);

@@ -49,8 +49,8 @@ std::string near_text(const LockName& name, LockAdmin& backend) {
   return did_you_mean(nearest.best());
 }
 
-/// What can be said of the name of a free lock that the store does not know. A store that remembers no past holds
-/// cannot tell a mistyped name from one that is free just now, and says so only where a live name is near.
+/// A remark on the name of a free lock that the store does not know. A store that remembers no past holds
+/// cannot distinguish a mistyped name from one that is free just now, and says so only where a live name is near.
 std::string unknown_name_text(const LockState& state, LockAdmin& backend) {
   const std::string near = near_text(state.name, backend);
   if (!state.ever_taken) return near.empty() ? "" : "no lock of that name is held; " + near;

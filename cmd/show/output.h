@@ -13,9 +13,9 @@
 
 namespace dlock {
 
-/// What a text has to be fitted to: the terminal that it goes to, if it is one.
+/// Limits for a text: the terminal that it goes to, if it is one.
 struct Look {
-  bool terminal = false;  ///< somebody watches: redrawing and block characters make sense
+  bool terminal = false;  ///< a user watches: redrawing and block characters make sense
   bool colour = false;
   std::size_t width = 0;   ///< columns; 0: not limited
   std::size_t height = 0;  ///< lines that can be seen at once, besides a shell's prompt; 0: not limited
@@ -39,7 +39,7 @@ class Output {
 
   /// Fails with System if the descriptor does not take all of `text`. Waits for as long as a reader lets it wait.
   Result<void> write(std::string_view text);
-  /// The same for a process that holds a lock: it also fails if nobody reads for half a second.
+  /// The same for a process that holds a lock: it also fails if nothing is read for half a second.
   Result<void> write_in_time(std::string_view text);
 
   const Look& look() const { return look_; }
@@ -54,7 +54,7 @@ class Output {
   Look look_;
 };
 
-/// What poll(2) says of a descriptor that nobody reads any more: of a pipe an error, of a socket a hang-up.
+/// The answer of poll(2) for a descriptor without a reader: of a pipe an error, of a socket a hang-up.
 inline constexpr short kNobodyReads = POLLERR | POLLHUP | POLLNVAL;
 
 /// Writes `text` to `out` and returns `status`; if that fails, says so on stderr and returns 71.

@@ -61,7 +61,7 @@ bool Progress::waiting(TimePoint now) {
   return true;
 }
 
-/// What others have written comes last, where it may be cut off.
+/// Text that others have written comes last, where it may be cut off.
 void Progress::draw_silence(TimePoint now) {
   const bool silent = !server_.empty() && unanswered_ > (met_ ? 1 : 0);
   const std::string wait = own_wait_text(own_wait(now));

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What people see of a run on stderr: whom we wait for, that the lock was lost, that the release is not certain.
+/// The view of a run on stderr: the holder that is waited for, that the lock was lost, that the release is not certain.
 /// Waiting on a terminal: one line, rewritten twice a second, wiped when the waiting is over; a server that does not
 /// answer at once is named there, and why an outage lasts. Elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and
 /// one for each beginning and end of an outage.
@@ -48,7 +48,7 @@ class Progress final : public RunObserver {
   std::string server_;  ///< that is asked; empty: none, or it cannot say whether it is there
   int unanswered_ = 0;  ///< questions to it, one after the other
   bool met_ = false;    ///< it has answered one
-  std::string outage_;  ///< why nobody can be asked for a while now; empty: somebody can
+  std::string outage_;  ///< why no store has answered for a while; empty: one answers
   TerminalLine line_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What else is to be said of a lock, on a line of its own.
+/// A remark on a lock, on a line of its own.
 using Remarks = std::map<LockName, std::string>;
 
 /// Locks as text for people: per lock one heading and one line for each holder, remembered slot and waiter, in aligned
@@ -29,7 +29,7 @@ std::string inspect_json(const LockState& state, const Episode* last = nullptr);
 /// participant_text() where there is little room: "ci-4 (deploy.sh)".
 std::string short_participant_text(const Participant& participant);
 
-/// What it says that it is about: one line of 80 columns at most, safe to print.
+/// The reason that it gives: one line of 80 columns at most, safe to print.
 std::string reason_text(const Participant& participant);
 
 /// How long ago that was.

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-/// How one `dlock run` ended, for --report: tells a command's exit status from dlock's own.
+/// How one `dlock run` ended, for --report: distinguishes a command's exit status from dlock's own.
 struct RunReport {
   enum class Outcome { kRan, kBusy, kUnavailable, kLost, kOverheld, kExecFailed, kInterrupted, kShort, kRepeated };
   Outcome outcome = Outcome::kRan;
@@ -35,7 +35,7 @@ struct RunReport {
 /// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.
 std::string report_line(const RunReport& report);
 
-/// What acquire and hold print: "OWNER TOKEN", a line for each lock; or with --json an object of `schema`: key, owner,
+/// Output of acquire and hold: "OWNER TOKEN", a line for each lock; or with --json an object of `schema`: key, owner,
 /// token, slot (if it has one), backend, reentered, until (RFC 3339, null when the lock does not end by itself); or
 /// with --shell (acquire) the variables of a command's environment as exports of a POSIX shell, one after the other.
 std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,

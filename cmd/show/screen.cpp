@@ -91,7 +91,7 @@ Screen::Screen(Output& out, int input) : out_(out), input_(input) {
 Screen::~Screen() {
   static_cast<void>(out_.write("\033[?25h\033[?1049l"));
   if (raw_) tcsetattr(input_, TCSADRAIN, &before_);
-  // Whoever sent a signal that we have not read yet gets his way now.
+  // A signal that we have not read yet takes effect now.
   sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 

@@ -24,7 +24,7 @@ struct Key {
 };
 
 /// Makes keys of the bytes that a terminal sends (xterm, tmux, the console: ECMA-48 in either mode of the cursor keys).
-/// What is no key of ours is swallowed whole. Pure.
+/// A key that is not one of ours is swallowed whole. Pure.
 class KeyReader {
  public:
   std::vector<Key> feed(char byte);
@@ -38,8 +38,8 @@ class KeyReader {
 };
 
 /// The whole terminal for a while: alternate screen, no cursor, keys one by one without echo. Signals that end or
-/// resize are blocked meanwhile and read from signals(), so that none of them leaves the terminal spoilt. ^Z is off.
-/// The destructor gives everything back.
+/// resize are blocked during that time and read from signals(), so that none of them leaves the terminal spoilt. ^Z is
+/// off. The destructor gives everything back.
 class Screen {
  public:
   Screen(Output& out, int input);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kWipeLine = "\r\033[K";
 
-/// The longest line that is wiped again: with room for the "^C" that a terminal writes behind it.
+/// The longest line that is wiped again: with room for the "^C" that a terminal writes after it.
 std::size_t line_width(int fd) {
   constexpr std::size_t kRoom = 3;
   winsize size{};

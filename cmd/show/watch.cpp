@@ -16,7 +16,7 @@
 namespace dlock {
 namespace {
 
-/// What was said last of each lock, by store and name.
+/// The last report of each lock, by store and name.
 using Seen = std::map<std::pair<std::string, LockName>, std::string>;
 
 /// The locks that look different from what was said last, and those that are gone, as free ones.

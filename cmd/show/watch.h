@@ -12,7 +12,7 @@
 namespace dlock {
 
 /// dlock inspect --watch without a terminal, or with --json: the locks that have changed, as one block whenever some
-/// have; one that is gone is told as free. Goes on until a signal, until nobody reads any more, or until the store
+/// have; one that is gone is reported as free. Goes on until a signal, until there is no reader, or until the store
 /// fails.
 int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 

@@ -68,7 +68,7 @@ KeepLock keep_here(const BackendUrl& url);
 /// The error that a run with this URL would end with because a package is missing; nullopt if none is.
 std::optional<Error> not_installed(const BackendUrl& url);
 
-/// What `dlock bench stock` needs: each of its processes calls connect() for a client of its own.
+/// Client factory of `dlock bench stock`: each of its processes calls connect() for a client of its own.
 struct StockClients {
   std::string program;  ///< the keeper program to execute instead; then nothing else is set. Empty: this one will do
   std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A wait that is shorter is told by the event that ends it.
+/// A shorter wait is recorded by the event that ends it.
 constexpr Duration kWorthTelling = 1s;
 
 /// They end nothing, and a terminal sends many.

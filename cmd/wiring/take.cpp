@@ -57,7 +57,7 @@ bool is_unreachable(const SupervisorState& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
 }
 
-/// Who is told what happens: people, and whoever reads the events (--events). A stock has a ledger of its own.
+/// Receivers of what happens: people, and the readers of the events (--events). A stock has a ledger of its own.
 class Watchers {
  public:
   Watchers(const Options& options, const Runtime& runtime, Intent intent, RunObserver& people) : people_(people) {
@@ -86,13 +86,13 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Loc
   RunObserver& observer = watchers.begin(taken.store);
   taken.state = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
   watchers.finish(taken.state);
-  // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
+  // A process that dies of a signal runs no destructors, and a keeper that does not answer must not be left behind.
   const bool in_order = taken.state.outcome == Outcome::kRan && !taken.state.release_unconfirmed;
   if (!in_order && taken.state.outcome != Outcome::kGranted) taken.session.reset();
 }
 
-/// --warn-held: the exit status, if this is a hold that it speaks of. That a store cannot tell since when is no reason
-/// to believe that all is well.
+/// --warn-held: the exit status, if this is a hold that it speaks of. A store that does not know since when is not a
+/// reason to believe that all is well.
 std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runtime, const SupervisorState& s) {
   if (!options.warn_held) return std::nullopt;
   std::string why = "its holder could not be read";

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What take_locks() did.
+/// The outcome of take_locks().
 struct Taken {
   Store store;                           ///< the one that was asked last
   std::unique_ptr<LockSession> session;  ///< with the outcome kGranted it holds the locks, and the caller releases them
