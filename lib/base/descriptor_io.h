@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-// What read(2) and write(2) leave to their callers.
+// Parts of read(2) and write(2) that are left to their callers.
 
 /// read(2), but waits for data even on a descriptor with O_NONBLOCK, and repeats after a signal.
 ssize_t read_waiting(int fd, char* buffer, std::size_t size);

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-/// What dlock says to people, on stderr. A message of up to 4096 bytes is one write(2), and its failure is ignored: a
+/// Messages of dlock to people, on stderr. A message of up to 4096 bytes is one write(2), and its failure is ignored: a
 /// dead or full stderr changes nothing, nor does one without a reader. Buffers nothing: the message is written, or
 /// given up, when the call returns.
 class Log {

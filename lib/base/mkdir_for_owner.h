@@ -9,7 +9,7 @@
 namespace dlock {
 
 /// mkdir(2), but the umask does not take away the owner's own rights. REQUIRES: no other thread creates files
-/// meanwhile, because the umask is the process's.
+/// during this, because the umask is the process's.
 inline int mkdir_for_owner(const std::string& path, mode_t mode) {
   const mode_t mask = umask(0);
   umask(mask & 077);

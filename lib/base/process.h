@@ -76,8 +76,8 @@ bool signal_process(const ProcessId& process, int signal);
 /// The pid of the process of a pidfd; 0 or less: the descriptor is invalid, or the process was reaped.
 pid_t pid_of(const UniqueFd& process);
 
-/// Waits for the end of this child and reaps it. Returns its exit status, 128 + N for signal N; -1 if it is no child of
-/// ours to reap: it was reaped already, or SIGCHLD is ignored, and the kernel has done it.
+/// Waits for the end of this child and reaps it. Returns its exit status, 128 + N for signal N; -1 if it is not a child
+/// of ours to reap: it was reaped already, or SIGCHLD is ignored, and the kernel has done it.
 int reap(pid_t child);
 
 /// Whether the process of a pidfd has ended, reaped or not. True also where there is no descriptor (-1): that of

@@ -112,7 +112,7 @@ class UrlReader {
     }
   }
 
-  /// The part in front of the last @. A raw @ or comma in it is a second user or a host, which would be lost.
+  /// The part before the last @. A raw @ or comma in it is a second user or a host, which would be lost.
   Result<void> check_user_part(std::string_view text) const {
     const bool hosts = scheme_.shape == UrlShape::kHosts;
     if (text.find('@') != std::string_view::npos) return one_login("it has more than one @");
@@ -309,7 +309,7 @@ constexpr std::pair<std::string_view, std::string_view> kSchemesOfOthers[] = {
     {"https", ""},
 };
 
-/// What was meant by `word` in front of the first colon; nullopt if that cannot be told.
+/// The meaning of `word`, which comes before the first colon; nullopt if it is not known.
 std::optional<std::string> instead_of_scheme(std::string_view word, bool slashes) {
   for (const auto& [theirs, ours] : kSchemesOfOthers) {
     if (theirs != word || !slashes) continue;

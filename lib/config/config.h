@@ -88,9 +88,9 @@ class Config {
     kSystem,  ///< of /etc
   };
 
-  /// Adds what a file says. A file that does not exist is no mistake unless it was chosen; one that cannot be read is
-  /// one of mistakes(), and so is everything that parse_config() finds. One that holds a password and is no secret is
-  /// added as well, and faults() says so.
+  /// Adds what a file says. A file that does not exist is not a mistake unless it was chosen; one that cannot be read
+  /// is one of mistakes(), and so is everything that parse_config() finds. One that holds a password and is not secret
+  /// is added as well, and faults() says so.
   void add_file(const std::string& path, Trust trust, const ConfigRules& rules);
 
   /// Adds the files of a folder, if it is there: conf.d/*.toml in it, the last by name being the strongest, and
@@ -119,7 +119,7 @@ class Config {
   /// The sections [key."PATTERN"], each once.
   std::vector<std::string> key_sections() const;
   /// Those whose pattern means `key`, the most specific first: the pattern that is the key itself; then the one with
-  /// most characters that are no wildcards; of two with as many, the first by name.
+  /// most characters that are not wildcards; of two with as many, the first by name.
   std::vector<std::string> key_sections_for(std::string_view key) const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-/// The longest duration that anybody may ask for: 100 years, so that a point in time plus a duration never overflows.
+/// The longest duration that is accepted: 100 years, so that a point in time plus a duration never overflows.
 inline constexpr Duration kLongestDuration = std::chrono::hours(24 * 365 * 100);
 
 /// The one grammar for durations, in flags, variables, URLs and files: `10` and `0.5` are seconds; else number and

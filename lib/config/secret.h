@@ -19,7 +19,7 @@ struct FilePassword {
 Result<FilePassword> read_password_file(const std::string& path);
 
 /// The password that a file of the user's has by now, if it can be read and is not `known`: to log in once more after
-/// a refusal, because the file may have been written anew. nullopt also for an empty `path`.
+/// a refusal, because the file may have been rewritten. nullopt also for an empty `path`.
 std::optional<std::string> rotated_password(const std::string& path, const std::string& known);
 
 }  // namespace dlock

@@ -41,7 +41,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 void Nearest::offer(std::string_view name) {
   const std::size_t distance = edit_distance(word_, name);
-  // A name of which every letter had to change is no typo of it.
+  // A name of which every letter had to change is not a typo of it.
   if (distance <= most_edits(word_.size()) && distance < name.size() && distance < best_distance_) {
     best_distance_ = distance;
     best_ = name;

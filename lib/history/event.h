@@ -61,7 +61,7 @@ struct Event {
 const char* event_name(Event::Kind kind);
 std::optional<Event::Kind> event_kind(std::string_view name);
 
-/// The members of dlock.event/1 behind schema, time, event and key: of `event`, which is written or read, each goes to
+/// The members of dlock.event/1 after schema, time, event and key: of `event`, which is written or read, each goes to
 /// visit(NAME, MEMBER), and to visit.rare() where only some events have it.
 template <typename AnyEvent, typename Visitor>
 void visit_fields(AnyEvent& event, Visitor& visit) {
@@ -102,7 +102,7 @@ struct ReadLine {
 /// that was never finished. Unknown fields are left alone; an unknown kind of event is none of ours.
 ReadLine read_event(std::string_view line);
 
-/// The text of one entry of `journalctl -o json` in which an event may stand; nullopt if it is no such entry.
+/// The text of one entry of `journalctl -o json` in which an event may stand; nullopt if it is not such an entry.
 std::optional<std::string> journal_message(std::string_view line);
 
 }  // namespace dlock

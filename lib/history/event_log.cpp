@@ -74,7 +74,7 @@ int priority_of(Event::Kind kind) {
   return is_one_of({Kind::kForceReleased, Kind::kRevoked}) ? LOG_NOTICE : LOG_INFO;
 }
 
-/// Values with line ends have their length in front of them; these have none, since dlock.event/1 is one line of JSON.
+/// Values with line ends have their length before them; these have none, since dlock.event/1 is one line of JSON.
 void put_field(std::string& out, const char* name, std::string_view value) {
   if (!value.empty()) out.append(name).append("=").append(printable(value)).append("\n");
 }

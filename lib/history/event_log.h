@@ -24,7 +24,7 @@ struct EventPlace {
 };
 
 /// off, journald, journald:/SOCKET, fd:N; anything else is a file. Invalid for an empty text,
-/// for fd: without a number, and for a socket that is no absolute path.
+/// for fd: without a number, and for a socket that is not an absolute path.
 Result<EventPlace> parse_event_place(std::string_view text);
 
 /// The same for one that was typed; also Invalid for a descriptor that this process does not have, or not for writing.
@@ -38,7 +38,7 @@ Result<void> check_event_file(const EventPlace& place);
 /// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken
 /// is reported as a warning, later ones are tried in silence. A machine without a journal misses none, unless the
 /// journal was typed: one configuration serves machines and containers. A file is opened for each event, so that
-/// whoever rotates it need tell nobody. `log` must outlive this.
+/// rotating it needs no signal. `log` must outlive this.
 class EventLog {
  public:
   EventLog(EventPlace place, const Log& log) : place_(std::move(place)), log_(log) {}

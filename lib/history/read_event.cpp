@@ -39,7 +39,7 @@ std::optional<int> small_number_of(const Json& object, const char* name) {
   return number && std::in_range<int>(*number) ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-/// What lies between two of them, with a duration at either end, can be counted.
+/// The span between two of them, with a duration at either end, can be counted.
 std::optional<WallTime> moment_of(const Json& object, const char* name) {
   const auto moment = parse_rfc3339(text_of(object, name));
   constexpr auto kLast = std::chrono::duration_cast<WallTime::duration>(kLongestDuration) * 3 / 2;

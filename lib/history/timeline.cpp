@@ -239,7 +239,7 @@ class Drawing {
 
   static const char* colour_beside(Span::Kind kind) { return kind == Span::Kind::kLost ? kRed : kGrey; }
 
-  /// The word stands after its line, or in front of it where the picture ends; on white, so that it can be read on a
+  /// The word stands after its line, or before it where the picture ends; on white, so that it can be read on a
   /// bar as well.
   void draw_mark(const Lane& lane, const Mark& mark) {
     if (!axis_.shows(mark.at, mark.at)) return;

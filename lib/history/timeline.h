@@ -91,7 +91,7 @@ struct Timeline {
   /// The span that is drawn; longer parts are cut. nullopt: from the first to the last thing there is.
   std::optional<WallTime> from = {};
   std::optional<WallTime> to = {};
-  bool from_zero = false;              ///< the axis counts from its beginning ("1.5 s") instead of telling the time
+  bool from_zero = false;  ///< the axis counts from its beginning ("1.5 s") instead of showing the time of day
   std::chrono::seconds zone_offset{};  ///< of the times on the axis, from UTC
 };
 

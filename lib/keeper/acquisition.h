@@ -50,7 +50,7 @@ class Acquirer {
 };
 
 /// One acquisition of a keeper, from the first attempt to the answer: how often, until when, through which outages, and
-/// what is said meanwhile. Single-threaded.
+/// what is said during it. Single-threaded.
 ///
 ///     attempt --> granted                                               --> Granted
 ///       ^  ^  --> busy --> may it go on? yes: wait for a turn, and again; no --> Refused, with who has it,

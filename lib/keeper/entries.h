@@ -15,8 +15,8 @@
 namespace dlock {
 
 /// The runs inside a hold (re-entry), counted by the keeper of the outermost one. A run inside connects to the hold's
-/// socket and asks as it would ask a keeper of its own; that connection is an entry. It is told what the supervisor is
-/// told, and keeps the hold until it has released it, or has ended and nothing of its command is left: what a keeper
+/// socket and asks as it would ask a keeper of its own; that connection is an entry. It is sent what the supervisor is
+/// sent, and keeps the hold until it has released it, or has ended and nothing of its command is left: what a keeper
 /// does for its supervisor's command is done for those of the entries. The store knows of one hold. Single-threaded,
 /// never blocking.
 class Entries {

@@ -57,8 +57,8 @@ void linger(SupervisorLink& link, Clock& clock, Duration ttl) {
   clock.wait(fds, clock.now() + kLingerAfterSupervisor);
 }
 
-/// Opened anew, because its flags are everybody's who has it: a full pipe or a stopped terminal then loses a warning,
-/// and holds up no renewal. A file does not block, and who opens it anew writes at a place of his own.
+/// Opened again, because its flags are shared by all who have it: a full pipe or a stopped terminal then loses a
+/// warning, and holds up no renewal. A file does not block, and a second opening writes at a place of its own.
 void stop_blocking_stderr() {
   struct stat stream {};
   if (fstat(STDERR_FILENO, &stream) != 0 || S_ISREG(stream.st_mode)) return;
@@ -86,8 +86,8 @@ SessionGone failed(const std::string& whose, const std::exception& failure) {
           memory ? ErrorCode::kSystem : ErrorCode::kInternal};
 }
 
-/// For an exception that keep() cannot catch: of a thread of a library, or where none may leave. Whoever listens on the
-/// descriptor is told; once we are on our own something else may have its number.
+/// For an exception that keep() cannot catch: of a thread of a library, or where none may leave. A listener on the
+/// descriptor is named; once we are on our own something else may have its number.
 void end_with_reason() noexcept {
   int type = 0;
   socklen_t size = sizeof type;

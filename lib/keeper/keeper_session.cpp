@@ -275,7 +275,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 
-/// The hold around us has ended while we came. It is anybody's now.
+/// The outer hold has ended in between. Its lock is free to anyone now.
 std::optional<SessionEvent> KeeperSession::turned_away() {
   outer_keeper_ = 0;
   spec_.ancestor.reset();

@@ -113,7 +113,7 @@ std::optional<TimePoint> Keeping::unheard_at() const {
 }
 
 /// When the command must have ended or be ended, by us if need be: a little after the supervisor does it, and before
-/// anybody else may believe that the lock is free.
+/// anyone else may believe that the lock is free.
 std::optional<TimePoint> Keeping::act_at() const {
   if (!guard_.valid() || !spec_.ends_command) return std::nullopt;
   const auto deadline = schedule_.deadline();

@@ -114,7 +114,7 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   if (unknown && spec_.at_least == Duration(0)) give_back_alone();
 }
 
-/// What is left of --at-least is the lease that they leave.
+/// The rest of --at-least is the lease that they leave.
 void Keeping::leave_to_entries(Duration ttl) {
   kept_until_ = clock_.now() + ttl;
   answer_end({});

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kPause = 250ms;     ///< between two questions to a store that does not answer
-constexpr Duration kClocksApart = 2s;  ///< by which the end of a lease that another clock tells may be wrong
+constexpr Duration kClocksApart = 2s;  ///< by which the end of a lease by another clock may be wrong
 
 struct Claimed {
   LockState state;

@@ -14,10 +14,10 @@
 namespace dlock {
 
 /// The keeper's end of the socket to its supervisor, never blocking. What has come is kept until it is asked for; what
-/// makes no sense is left out and remembered. What a supervisor that does not read may not miss (Control::tell()) is
-/// kept, and sent by receive() as soon as there is room, before anything else is said; of the renewals the latest one,
-/// as soon as the socket is a quarter full: the last confirmation is reported first, however long the socket went
-/// unread.
+/// makes no sense is left out and remembered. A message that a supervisor must not miss even if it does not read
+/// (Control::tell()) is kept, and sent by receive() as soon as there is room, before anything else is said; of the
+/// renewals the latest one, as soon as the socket is a quarter full: the last confirmation is reported first, however
+/// long the socket went unread.
 class SupervisorLink final : public Control {
  public:
   explicit SupervisorLink(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -55,7 +55,7 @@ class SupervisorLink final : public Control {
   /// After "lost": nothing is left to be ended.
   bool over() const { return over_; }
 
-  /// Who asks for the count: the owner that it names. It is told and left.
+  /// Asker for the count: the owner that it names. It is answered and left.
   std::optional<std::string> take_count() { return std::exchange(count_, std::nullopt); }
   void tell_count(int entries);
 

@@ -20,7 +20,7 @@ struct HeldEntry {
   HeldClaim claim;
 };
 
-/// Entries that cannot be read are left out: a stale or foreign variable is no reason to fail.
+/// Entries that cannot be read are left out: a stale or foreign variable is not a reason to fail.
 std::vector<HeldEntry> parse_held(std::string_view text);
 
 /// `outer` (a DLOCK_HELD text, may be empty) with `locks` added; an entry for the same store and key is replaced.

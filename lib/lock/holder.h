@@ -44,8 +44,8 @@ inline constexpr Standing kLastStanding = Standing::kUnheard;
 /// Whether a holder of this standing has the lock now: its token is good.
 bool is_hold(Standing standing);
 
-/// Who holds or waits, as told by the store: for showing to people. Any field may be empty when the backend cannot know
-/// it.
+/// A holder or waiter, as the store reports it: for showing to people. Any field may be empty when the backend cannot
+/// know it.
 struct Participant {
   std::string owner;
   std::string host;

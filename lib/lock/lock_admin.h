@@ -66,8 +66,8 @@ struct ServerPlace {
   std::string place;  ///< where it is connected to
 };
 
-/// The port of commands that supervise nothing: what a store of locks can be asked, and told. (Taking a lock is another
-/// port: lock_session.h, and for keeper programs lib/keeper/lock_driver.h.) One sentence here, one case in
+/// The port of commands that supervise nothing: the questions to a store of locks, and the changes. (Taking a lock is
+/// another port: lock_session.h, and for keeper programs lib/keeper/lock_driver.h.) One sentence here, one case in
 /// tests/conformance. Not thread-safe. Every call is bounded by the backend's own timeouts.
 class LockAdmin {
  public:
@@ -91,9 +91,9 @@ class LockAdmin {
   virtual LiveLocks inspect_neighbours() { return {}; }
 
   /// Frees the lock of exactly the holders in `shown`: Conflict if the holders are others by now.
-  /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Those who held it are told (Lost;
+  /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Its holders are notified (Lost;
   /// with forced_by(by), where the store has a place for it), and whoever waits is granted the lock. Tokens go on
-  /// growing. What is shown as Standing::kForeignData is deleted; where nobody is shown as holder, unheard(shown) leave
+  /// growing. What is shown as Standing::kForeignData is deleted; where no holder is shown, unheard(shown) leave
   /// the queue.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
 

@@ -82,7 +82,7 @@ struct Released {};
 struct ReleaseUnconfirmed {
   Error error;
 };
-/// The session itself is gone (its keeper died or broke the protocol): no further event will come, nobody renews any
+/// The session itself is gone (its keeper died or broke the protocol): no further event will come, nothing renews any
 /// more, and what was said last still counts. Final, or that of one of several locks: release() gives the others back.
 /// Never Unavailable: it says nothing about the store.
 struct SessionGone {

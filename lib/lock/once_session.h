@@ -41,7 +41,7 @@ void add_remembered(LockState& state, LockAdmin& admin);
 
 /// A lock under which a command runs once for each slot. A slot that has run is a lease without a process, taken under
 /// the lock after the command has ended, and before the lock is released, with the command's end (Participant::ran). A
-/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. Whoever is
+/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. A run that is
 /// killed between the end of the command and the lease has not run, and the next one runs again: at least once.
 ///
 /// acquire(), next_event(), release() and detach() wait for the store of the slot, which the policy's sessions do for

@@ -15,11 +15,11 @@ Duration connect_timeout_of(const WaitPolicy& policy);
 /// When whoever obeys Patience has answered and undone what it began, of a wait that begins `now`; nullopt: no limit.
 std::optional<TimePoint> answer_due(const WaitPolicy& policy, TimePoint now);
 
-/// What a WaitPolicy allows, from moment to moment: the one place that reads it. Pure: it is told the time, and what
+/// Limits of a WaitPolicy, from moment to moment: the one place that reads it. Pure: it is given the time, and what
 /// became of the attempts. Single-threaded.
 ///
-/// connect_timeout is for the first contact. Who has been answered once waits through an outage for as long as it was
-/// told to wait, but not with counted tries, and not where there is something else to try.
+/// connect_timeout is for the first contact. A waiter that was answered once waits through an outage for as long as it
+/// was told to wait, but not with counted tries, and not where there is something else to try.
 class Patience {
  public:
   explicit Patience(const WaitPolicy& policy) : policy_(policy) {}

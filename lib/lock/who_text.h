@@ -35,7 +35,7 @@ std::string with_slot(std::string who, const std::string& slot);
 std::string with_revocation(std::string_view who, const std::string& by);
 /// The author of a revocation, in a text of with_revocation(), or a record that ends with one; empty: none.
 std::string revocation_of(std::string_view record);
-/// In the place of `by`: the command has ended, and how (Participant::ran), so that there is nobody to ask.
+/// In the place of `by`: the command has ended, and how (Participant::ran), so that there is no one to ask.
 std::string ran_word(const std::string& ran);
 /// Fills `participant` from such a word.
 void add_word(Participant& participant, std::string_view word);

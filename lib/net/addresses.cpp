@@ -30,7 +30,7 @@ std::optional<std::uint32_t> zone_id(const std::string& zone) {
   return whole_number<std::uint32_t>(zone);
 }
 
-/// nullopt if `host` is no address of IPv6. It may name a zone: "fe80::1%eth0".
+/// nullopt if `host` is not an IPv6 address. It may name a zone: "fe80::1%eth0".
 std::optional<Address> ipv6(const std::string& host, std::uint16_t port) {
   const std::size_t percent = host.find('%');
   sockaddr_in6 in{};

@@ -239,7 +239,7 @@ bool ChildProcess::stops_the_job() {
 void ChildProcess::signal(int number) {
   if (!alive_) return;
   if (guard_) guard_->signal(number);
-  else kill(pid_, number);  // not reaped yet: the pid cannot be anybody else's
+  else kill(pid_, number);  // not reaped yet: the pid cannot be another process's
 }
 
 /// The command's processes apart from the command itself.

@@ -30,9 +30,9 @@ Program find_program(std::string_view name, const char* search);
 
 /// Variables that the command's environment gets from dlock, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER
 /// (several locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
-/// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that nobody takes that of
-/// a hold further out for it) and DLOCK_HELD; DLOCK_SLOT if one of them has a slot ("-": that lock has none). No lock,
-/// nothing.
+/// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that no command takes that
+/// of a hold further out for it) and DLOCK_HELD; DLOCK_SLOT if one of them has a slot ("-": that lock has none). No
+/// lock, nothing.
 std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks,
                                         std::optional<WallTime> deadline);
 

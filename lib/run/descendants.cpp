@@ -89,7 +89,7 @@ std::vector<ProcessId> descendants_of(pid_t root, const std::vector<ProcessId>& 
   };
   for (std::size_t next = 0; next < family.size(); ++next) {
     for (const pid_t pid : listed ? listed_children(family[next]) : all) {
-      // Its parent may have ended since; another process that has got its pid is no child of ours.
+      // Its parent may have ended since; another process that has got its pid is not a child of ours.
       const auto stat = read_stat(pid);
       if (!stat || is_in_family(pid) || !is_in_family(stat->parent)) continue;
       if (std::find(others.begin(), others.end(), stat->id) != others.end()) continue;

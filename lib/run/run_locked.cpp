@@ -27,8 +27,8 @@ class Loop {
 
  private:
   /// The session, then the clock, then everything else. After a stop or a suspended machine a lease that is over must
-  /// be seen before anything else is believed; but a keeper that went on renewing meanwhile has said so, and how long
-  /// each renewal is good for. True: there was something, and what was done about it may have caused more.
+  /// be seen before anything else is believed; but a keeper that went on renewing all the while has said so, and how
+  /// long each renewal is good for. True: there was something, and what was done about it may have caused more.
   bool take_in() {
     busy_ = stopped_ = false;
     while (s_.phase != Phase::kDone) {

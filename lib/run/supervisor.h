@@ -42,7 +42,7 @@ struct OnLost {
 ///            +-----------------------------------------+----------------------+
 ///                    the command and all its descendants are gone
 ///
-/// Whatever the session does (hang, crash, lie still), a command whose lease is not renewed is gone before its
+/// Even if the session hangs, crashes or stands still, a command whose lease is not renewed is gone before its
 /// deadline.
 enum class Phase {
   kAcquiring,

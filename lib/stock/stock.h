@@ -113,7 +113,7 @@ class Stock {
 
   /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
   /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another
-  /// quantity: Conflict; refunded meanwhile, or before: Lost.
+  /// quantity: Conflict; refunded in between, or before: Lost.
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
   /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.

@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long somebody else's lock is waited for at first, and at most, before the segments are looked at again. Whoever
-/// leaves a queue too soon only makes it slower.
+/// How long another holder's lock is waited for at first, and at most, before the segments are looked at again. A
+/// process that leaves a queue too soon only makes it slower.
 constexpr Duration kFirstLockPass = 1s;
 constexpr Duration kLongestLockPass = 16s;
-/// How many segments that look free are tried by somebody who can wait: the others came at the same time, and more
+/// How many segments that look free are tried by a process that can wait: the others came at the same time, and more
 /// refusals say nothing new.
 constexpr int kFreeTries = 2;
 constexpr Duration kGiveBackBudget = 3s;

@@ -97,7 +97,7 @@ class StockLedger {
   virtual Result<void> sweep(bool needed) = 0;
 
   /// Levels what can be taken over `segments` segments; what is reserved stays with its segment, or moves to the
-  /// home_of() of one that is no more.
+  /// home_of() of one that is gone.
   virtual Result<void> level(int segments) = 0;
 
   /// A short cut for the commonest request, outside of any transaction: an unused id, and the first segments
