@@ -266,7 +266,7 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
 }
 
 /// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
-/// there are many. Who has opened it sees, once it has the guard, that it was removed.
+/// there are many. A process that has opened it sees, once it has the guard, that it was removed.
 Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
   const auto dir = context_.directory();
   if (!dir) return dir.error();

@@ -42,8 +42,8 @@ struct LocalContext {
   mutable std::optional<std::uint64_t> known_pid_namespace = {};  ///< see own_pid_namespace()
 
   /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
-  /// close. Nothing is locked through it. Who was forked since then has to open one of its own: two processes that lock
-  /// through one open file do not exclude each other.
+  /// close. Nothing is locked through it. A process forked since then has to open one of its own: two processes that
+  /// lock through one open file do not exclude each other.
   std::unique_ptr<LockFile> spare = {};
   pid_t spare_kept_by = 0;
 };

@@ -95,7 +95,8 @@ int name_file(const LockDir& fences, const std::string& from, const std::string&
   return unlinkat(fences.fd(), from.c_str(), 0) == 0 ? 0 : errno;
 }
 
-/// A file with the first token in it. Whoever makes one at the same time may be faster: then theirs counts.
+/// A file with the first token in it. Another process that makes one at the same time may be faster: then its file
+/// counts.
 Result<void> make_file(const LockDir& fences, const std::string& name, const LockName& resource, FencingToken token) {
   const std::string unnamed = name + "." + random_hex(8) + ".new";
   const auto fd = fences.open_file(unnamed, true);

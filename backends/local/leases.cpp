@@ -47,7 +47,7 @@ bool is_foreign(const Participant& participant) { return participant.token.value
 /// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
   header.revoked = newest;
-  header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins anew
+  header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins again
   header.delay_until_ns = 0;                          // --at-least of a holder that counts no more
   if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
     header.delay_ticket = 0;

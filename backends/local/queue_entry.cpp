@@ -212,8 +212,9 @@ std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
   return std::move(*live);
 }
 
-/// Whose state cannot be known (another pid namespace, no record) is not stopped. Who was granted the lock has it, but
-/// for a lease beyond its end whose process cannot give it back; a run inside a lease keeps it beyond that end.
+/// Whose state cannot be known (another pid namespace, no record) is not stopped. A process that was granted the lock
+/// has it, but for a lease beyond its end whose process cannot give it back; a run inside a lease keeps it beyond that
+/// end.
 bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
   const auto records = file_->read_records();
   const std::int64_t now = boot_ns(context_->runtime.clock.now());

@@ -52,14 +52,14 @@ class QueueEntry {
   /// Has the ticket been revoked, or the file been replaced?
   Result<bool> lost() const;
   /// The same for a ticket that was granted, in one call for two where that is enough: whoever revokes it touches the
-  /// file before he lets go of the guard, and so before anybody else is granted the lock.
+  /// file before it lets go of the guard, and so before any other process is granted the lock.
   Result<bool> lost_since_grant() const;
   /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
   Result<bool> queue_changed() const;
 
   /// Is the queue before us only of stopped waiters (SIGSTOP, ^Z)? It would never move.
   bool only_stopped_before() const;
-  /// If that is so still: revokes them, so that they begin anew when they go on. False: nothing was done.
+  /// If they are still stopped, revokes their tickets; they queue again once continued. False: nothing was done.
   Result<bool> pass_over(TimePoint now);
 
   /// A path key is ours only with its flock(2), too: what people see until mark_granted() is a waiter.
@@ -83,7 +83,7 @@ class QueueEntry {
   Side side() const { return side_; }
   int entry() const { return entry_; }
   const Record& record() const { return record_; }
-  /// A detached holder has read its own record anew, under the guard.
+  /// A detached holder has read its own record again, under the guard.
   void set_record(const Record& record) { record_ = record; }
   /// Author and reason of a force-release; empty if there is no note of one.
   std::string freed_by() const { return told(Record::kForced); }

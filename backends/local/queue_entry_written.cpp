@@ -157,7 +157,7 @@ bool QueueEntry::others_inside() const { return file_->alive(side_, ticket_); }
 
 void QueueEntry::give_back() {
   if (ticket_ == 0) return;
-  // Guarded, because between "is anybody else inside" and the unlocking another one may leave.
+  // Guarded, because between "is another one inside" and the unlocking another one may leave.
   const bool kept = spec_->at_least.count() > 0;
   if ((entry_ > 0 || kept || spec_->lock_delay.count() > 0) && file_->guard()) {
     const Guarded guarded(*file_);

@@ -16,7 +16,7 @@ namespace dlock::local {
 /// EAGAIN if another open file has locked any byte of it.
 int try_write_lock(int fd, const Range& range);
 int unlock_bytes(int fd, const Range& range);
-/// Whatever is locked through this open file: the kernel has nothing to cut, which is a fifth faster.
+/// All locks through this open file: the kernel has nothing to cut, which is a fifth faster.
 int unlock_all_bytes(int fd);
 /// Blocks until no other open file has a write lock in `range`. Async-signal-safe.
 int wait_for_bytes(int fd, const Range& range);

@@ -8,7 +8,7 @@
 namespace dlock::local {
 
 /// FNV-1a over the 64-bit words of a block but its last one, which is the place for the result. Finds torn and damaged
-/// blocks; is no defence against a forger, who could as well lock the bytes themselves. Never 0: a block of zeros is
+/// blocks; is not a defence against a forger, who could as well lock the bytes themselves. Never 0: a block of zeros is
 /// not sound.
 template <typename Block>
 std::uint64_t checksum_of(const Block& block) {

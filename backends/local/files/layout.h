@@ -39,7 +39,7 @@ struct Header {
   std::uint32_t ring = 14;           ///< records in use before it starts again at record 0
   std::uint32_t next_record = 0;
   std::uint32_t known = 0;        ///< the file has a prologue: 0 only in a header that was never written
-  std::uint64_t kept_ticket = 0;  ///< whose --at-least delay_until_ns is; 0: nobody's
+  std::uint64_t kept_ticket = 0;  ///< whose --at-least delay_until_ns is; 0: none
   std::uint64_t spare[2] = {};
   std::uint64_t checksum = 0;
 };

@@ -21,7 +21,7 @@ const char* network_file_system(int fd);
 std::string hashed_name(std::string_view key);
 
 /// The directory of the lock files, once it is known to be safe: really a directory, owned by us or root, and writable
-/// by nobody else, except for a set-group-ID directory (3770, 2770) that was named explicitly: its group shares the
+/// by no other user, except for a set-group-ID directory (3770, 2770) that was named explicitly: its group shares the
 /// locks. The same holds for every directory above it, since who may rename one of them may put another in its place; a
 /// sticky one (/tmp) may be written to by others, and one that only its owner's private group may write to is the
 /// owner's.

@@ -10,7 +10,7 @@
 
 namespace dlock::local {
 
-/// Of this process. Asked of the kernel only once, and anew in a child that fork(2) has made; REQUIRES: not called in
+/// Of this process. Asked of the kernel only once, and again in a child that fork(2) has made; REQUIRES: not called in
 /// one of vfork(2) or clone(2).
 pid_t own_pid();
 

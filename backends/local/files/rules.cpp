@@ -91,7 +91,7 @@ bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us) {
 
 Standing stand(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked) {
   Standing standing;
-  bool open = true;  // may the next one still join those in front of it?
+  bool open = true;  // may the next one still join those before it?
   for (const LiveTicket& one : live) {
     if (one.ticket <= revoked) continue;
     const bool first = standing.holders.empty() && standing.waiters.empty();

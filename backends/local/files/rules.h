@@ -88,7 +88,7 @@ std::vector<LiveTicket> live_tickets(const std::vector<Range>& locked);
 
 /// Whether a file that was touched at `touched_ns` (wall clock) shows another time as soon as it is touched after
 /// `wall_us`. The time that the kernel writes down is up to 10 ms old, and cut by the file system: to 10 ms or less, or
-/// to seconds, which nobody can tell apart. A clock that was set back would have to hit the very nanosecond.
+/// to seconds, which cannot be distinguished. A clock that was set back would have to hit the very nanosecond.
 bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us);
 
 /// Holders and waiters among live tickets (oldest first), by nothing but their order: the lock belongs to the

@@ -67,7 +67,7 @@ class LockFile {
     std::uint32_t index = 0;
     Record record;
   };
-  /// REQUIRES: the record has been written, with `reason` as far as there was room. Keeps the whole of it behind the
+  /// REQUIRES: the record has been written, with `reason` as far as there was room. Keeps the whole of it after the
   /// records if there was not enough.
   void keep_reason(std::uint32_t index, const Record& record, std::string_view reason) const;
   /// The whole of it, or what the record has.
@@ -92,12 +92,12 @@ class LockFile {
   Look look() const;
   bool removed() const { return look().removed; }
   /// True when the name no longer leads to this very file (removed, replaced, its directory moved): what is locked here
-  /// binds nobody.
+  /// binds no process.
   bool replaced() const;
   /// Wakes everybody who watches this file: a change of its times. False if that is refused.
   bool touch() const;
 
-  /// Cuts the file back to its header. REQUIRES: the guard, and nobody alive.
+  /// Cuts the file back to its header. REQUIRES: the guard, and no live process.
   Result<void> drop_records() const;
 
  private:

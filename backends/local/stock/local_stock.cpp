@@ -84,7 +84,7 @@ constexpr char kFile[] = "stock.db";
 constexpr std::int64_t kVersion = 1;
 
 /// quantity, reserved >= 0 is the second fence after the decisions. A request's deadline is on the boot clock of
-/// `boot`; null: it is no reservation (any more).
+/// `boot`; null: it is not a reservation (any more).
 constexpr const char* kTables[] = {
     "CREATE TABLE stock(key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, maker TEXT NOT NULL, segments INTEGER NOT "
     "NULL, created INTEGER NOT NULL, added INTEGER NOT NULL DEFAULT 0, token INTEGER NOT NULL DEFAULT 0) STRICT",
