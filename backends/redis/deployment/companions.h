@@ -19,7 +19,7 @@ Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const
                                                    const std::string& store, const Runtime& runtime);
 
 /// One page of them: adds the names to `names`, and returns the cursor of the next page, "0" after the last one;
-/// nullopt for what is no page of SCAN.
+/// nullopt for a reply that is not a page of SCAN.
 std::optional<std::string> add_page(const Reply& page, std::string_view suffix, std::set<LockName>& names);
 /// The command for the page at `cursor`.
 Command page_command(const std::string& cursor, const std::string& suffix);

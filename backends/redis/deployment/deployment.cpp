@@ -74,7 +74,7 @@ class SingleDeployment final : public Deployment {
         return is_for_later(reply) || (was_open && is_read_only(reply));
       });
       if (answered.empty()) asked_at_ = connection_.asked_at();
-      // After a failover the name may belong to another server: the next question looks it up anew.
+      // After a failover the name may belong to another server: the next question looks it up again.
       if (std::any_of(replies->begin(), replies->end(), is_read_only)) connection_.close();
       if (answered.empty() && refused == replies->end()) return replies;
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());

@@ -9,7 +9,7 @@
 
 namespace dlock::redis {
 
-/// The error that `reply` means for users of dlock; nullopt if it is no error reply.
+/// The error that `reply` means for users of dlock; nullopt if it is not an error reply.
 std::optional<Error> error_of(const Reply& reply, const std::string& store);
 
 /// The error for an answer that our script cannot have given: another program writes to dlock's keys.

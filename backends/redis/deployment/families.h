@@ -19,7 +19,7 @@ struct Family {
 /// first field; `ends`: it has a time to live. Pure.
 Family family_of(std::string_view type, std::string_view sign, bool ends);
 
-/// Makes `participant` what stands for such a key: its note, and of data that is no lock the standing.
+/// Makes `participant` what stands for such a key: its note, and of data that is not a lock the standing.
 void show_family(Participant& participant, std::string_view type, std::string_view sign, bool ends);
 
 /// Exact data at the key in the place of a lock; empty: `shown` has only locks.

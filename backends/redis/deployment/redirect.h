@@ -71,8 +71,8 @@ struct SlotRange {
   Endpoint master;
 };
 
-/// The answer to CLUSTER SLOTS, sorted. Misconfigured if the server is no cluster's, Denied if the user may not ask,
-/// Unavailable for any other error or an answer that is not one.
+/// The answer to CLUSTER SLOTS, sorted. Misconfigured if the server is not in a cluster, Denied if the user may not
+/// ask, Unavailable for any other error or an answer that is not one.
 Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked);
 
 /// Every node in the answer to CLUSTER SLOTS, each once: masters that have slots, and their replicas.
@@ -82,7 +82,7 @@ std::vector<Endpoint> parse_cluster_nodes(const Reply& reply, const Endpoint& as
 std::vector<Endpoint> parse_replicas(const Reply& reply);
 
 /// The answer to SENTINEL GET-MASTER-ADDR-BY-NAME; nullopt: it knows no master of that name. Misconfigured if `asked`
-/// is no sentinel, Denied if the user may not ask, Unavailable otherwise.
+/// is not a sentinel, Denied if the user may not ask, Unavailable otherwise.
 Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked);
 
 /// The answers to ROLE and PING of what should be a master. Unavailable if it is none (yet) or is loading; Denied if

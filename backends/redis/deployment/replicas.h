@@ -19,7 +19,7 @@ struct ReplicaDemand {
   bool all = false;
 };
 
-/// The check that enough replicas have one change. Pure. Its commands go out on the connection of the change, behind
+/// The check that enough replicas have one change. Pure. Its commands go out on the connection of the change, after
 /// it, because WAIT is about the writes of its own connection. "All" is the higher of what others know (`known`) and
 /// what the primary's own ROLE says, and at least one: a replica that has just left to be promoted still counts. If
 /// ROLE says more than was asked for, the change is repeated with the right number (kAgain).

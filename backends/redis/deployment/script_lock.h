@@ -85,11 +85,11 @@ class ScriptLock : public LockDriver, protected Acquirer {
   virtual ScriptStore& held_in() = 0;
   /// The connection that the lock was asked for on, or nullptr.
   virtual Connection* connection() const = 0;
-  /// What a waiter, or a holder, listens to; is_sharded(): to messages within the slot, too.
+  /// Channels of a waiter, or a holder; is_sharded(): to messages within the slot, too.
   virtual std::string wake_channel() const = 0;
   virtual bool is_sharded() const { return false; }
   virtual bool has_own_channel() const = 0;  ///< which no other holder listens to
-  /// When a waiter that was told nothing looks by itself; nullopt: at once.
+  /// When a waiter that was not notified looks by itself; nullopt: at once.
   virtual std::optional<TimePoint> next_look(Control& control) = 0;
   /// Returns whether the lock is ours now; of an exclusive one the server then reports the next change of the key.
   /// nullopt: it cannot be said, or the server cannot report changes.

@@ -35,7 +35,7 @@ struct ScriptBusy {
 /// To one attempt.
 using ScriptAnswer = std::variant<ScriptGrant, ScriptBusy>;
 
-/// One lock in one layout, for ScriptLock and ScriptAdmin. Each call is one EVAL, and behind it the check of the
+/// One lock in one layout, for ScriptLock and ScriptAdmin. Each call is one EVAL, and after it the check of the
 /// replicas if one is demanded. Unavailable: the outcome is unknown; after any other error nothing was changed.
 /// `control` as in Deployment::call. Single-threaded.
 class ScriptStore {
@@ -62,7 +62,7 @@ class ScriptStore {
   /// Frees the lock by force and leaves the note `by`; where `shown` has no holder, takes unheard(shown) out of the
   /// queue. Conflict if they are not those in `shown`.
   virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
-  /// Deletes data that is no lock: what data_to_drop() gives. Conflict if it is something else by now.
+  /// Deletes data that is not a lock: what data_to_drop() gives. Conflict if it is something else by now.
   Result<void> drop_data(const std::string& data, TimePoint until);
   /// As LockAdmin::revoke().
   virtual Result<void> revoke(const LockState& /*shown*/, const std::string& /*by*/, TimePoint /*until*/) {

@@ -203,7 +203,7 @@ Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   return not_understood(store_);
 }
 
-/// Put together once: after seconds of sleep each piece of code and each string would have to be fetched anew.
+/// Put together once: after seconds of sleep each piece of code and each string would have to be fetched again.
 const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact,
                                                     const std::string& ran) {
   const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact &&

@@ -189,7 +189,7 @@ Result<void> QuorumAdmin::release(const LockName& name, const Owner& owner) {
   return judge(round, give_command(*asked, FencingToken(0)), name, true);
 }
 
-/// The mark is raised on every server that answers. A token passes with a majority and nobody who has seen a higher
+/// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a higher
 /// one: of two majorities one server is in both, so none that is lower passes after it.
 Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
   const auto names = native_names(resource);

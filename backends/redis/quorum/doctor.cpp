@@ -76,7 +76,7 @@ void about_server(const std::string& server, const ServerGroup::Answer& answer, 
 
 /// A server that has two names in the URL would be a majority of three by itself.
 void about_doubles(const ServerGroup& group, const ServerGroup::Answers& info, std::vector<Finding>& findings) {
-  std::map<std::string, std::string> names;  // by the run_id, which each start of a server draws anew
+  std::map<std::string, std::string> names;  // by the run_id, which each start of a server draws again
   for (std::size_t i = 0; i < info.size(); ++i) {
     if (!info[i].has_replies() || !info[i].replies[0].is_text()) continue;
     const std::string id = ServerInfo(info[i].replies[0].text).text("run_id");

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A server that has been silent for this long, or for this many commands, is connected to anew.
+/// A server that has been silent for this long, or for this many commands, is connected to again.
 constexpr Duration kLongestSilence = 30s;
 constexpr std::size_t kMostOnTheWay = 256;
 /// Time for a server that was silent before, in case it has come back.

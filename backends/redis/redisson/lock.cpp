@@ -70,7 +70,7 @@ std::string RedissonLock::wake_channel() const {
   return names.channel + ":" + redisson_field(store_.kind(), spec_.owner);
 }
 
-/// When a waiter that was told nothing asks by itself: an end of a lease is told to nobody, nor is that a write lock
+/// When a waiter that was not notified asks by itself: the end of a lease is not announced, nor is that a write lock
 /// became a read lock, nor the release of a spin lock.
 std::optional<TimePoint> RedissonLock::next_look(Control& /*control*/) {
   Duration pause = interval() - jitter(interval() / 10);

@@ -169,7 +169,7 @@ Result<StockAnswer> RedisStock::take(const StockRequest& request, int start, con
   return take_at_length(request, start, "", Duration(0), limit);
 }
 
-/// False: it is no such take, and nothing has changed. That script says no more of any trouble.
+/// False: it is not such a take, and nothing has changed. That script reports no details of any trouble.
 Result<bool> RedisStock::take_at_once(const StockRequest& request, int segment, const CallLimit& limit) {
   const StockNames& n = names_of(request.stock);
   std::vector<Command> one;  // braces would copy it

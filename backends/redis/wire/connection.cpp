@@ -36,7 +36,7 @@ struct Connection::Impl {
     Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
     std::optional<Error> failed;  ///< returned by the next advance()
-    std::optional<Error> denied;  ///< AUTH was refused, or HELLO tells of another kind; told when all is answered
+    std::optional<Error> denied;  ///< AUTH was refused, or HELLO names another kind; reported when all is answered
     TimePoint connect_by;
     bool greeted = false;
     std::deque<Greeting> due;  ///< greetings whose answers are to come

@@ -89,7 +89,7 @@ class Connection {
   /// The next reply, in order; also pushed messages of a subscription (for which outstanding() does not change).
   std::optional<Reply> next_reply();
 
-  /// The next reply that is no pushed message; it leaves those for next_reply().
+  /// The next reply that is not a pushed message; it leaves those for next_reply().
   std::optional<Reply> next_answer();
 
   void close();
@@ -119,7 +119,7 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
 
 /// connect() and ask(): opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and
 /// waits for all their replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the
-/// connection; Cancelled (control wants it; may be nullptr) closes it too, because a late reply would belong to nobody.
+/// connection; Cancelled (control wants it; may be nullptr) closes it too, because a late reply would have no receiver.
 Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
                                     TimePoint connect_by, TimePoint until, Control* control);
 

@@ -165,7 +165,7 @@ class SocketStream final : public ByteStream {
     return std::max<Duration>(left / static_cast<int>(addresses_.size() + 1), std::chrono::milliseconds(10));
   }
 
-  /// The first refusal is the telling one: of "localhost", IPv6 is often switched off.
+  /// The first refusal is the one to report: of "localhost", IPv6 is often switched off.
   void keep(int errnum) {
     if (!first_error_) first_error_ = socket_failure(errnum);
   }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes what is no lock, if it is still what was shown. ARGV: its type, and of a string its value or its length.
+-- Deletes data that is not a lock, if it is still what was shown. ARGV: its type, and of a string its value or its length.
 -- {freed} {conflict}
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'string' then

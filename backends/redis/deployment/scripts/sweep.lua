@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes the counter of tokens of a lock that nobody holds. One that is a day behind the clock is not needed: the clock
+-- Deletes the counter of tokens of a lock without a holder. One that is a day older than the clock is not needed: the clock
 -- alone makes the next token larger.
 -- KEYS: key, fence. ARGV: whether to delete
 -- 1: it was not needed

@@ -32,7 +32,7 @@ end
 local function slot_of(info) return string.match(info, '^[^\31]*\31[^\31]*\31[^\31]*\31[^\31]*\31([^\31]*)') end
 
 -- The first of the slots that we may have; the others cannot have all of them. None if a holder's record is gone (evicted,
--- deleted): it has one all the same, and nobody knows which.
+-- deleted): it has one all the same, but it is not known which.
 local function free_slot()
   local taken = {}
   for _, owner in ipairs(value and call('ZRANGE', ends, 0, -1) or {}) do
@@ -128,7 +128,7 @@ local mute = 0
 local function enter_queue()
   if arrival == '' then
     arrival = decimal(us)
-    -- On a channel of nobody: what is refused to us is refused to those who should wake us.
+    -- On a channel without a listener: what is refused to us is refused to those who should wake us.
     if type(try('PUBLISH', ARGV[1], 'queued')) == 'table' then mute = 1 end
   end
   local since = math.floor(arrival / 1000)

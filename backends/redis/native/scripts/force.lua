@@ -31,7 +31,7 @@ for i = 3, #ARGV, 2 do
   if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
 end
 if count > 0 then
-  -- What a full server allows goes first; what a user may have no right to, before the lock is gone.
+  -- Changes that a full server allows go first; those that a user may have no right to, before the lock is gone.
   call('HDEL', KEYS[7], '')
   if ARGV[2] ~= '' then
     for i = 3, #ARGV, 2 do call('HSET', KEYS[7], ARGV[i], ARGV[2]) end

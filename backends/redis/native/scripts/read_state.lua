@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads all of it, and changes nothing.
 -- {us, type, value, pttl, holders, ends, the first of the queue, what is known of each of them, how many wait, whether it was
--- ever taken}; of a small hash the value tells whose it is (families.h).
+-- ever taken}; of a small hash the value shows whose it is (families.h).
 --- include parts/prologue.lua
 if kind == 'hash' then
   value = call('HGET', lock, 'mode') or call('HLEN', lock) < 100 and call('HKEYS', lock)[1] or kind

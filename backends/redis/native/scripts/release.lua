@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes one entry out of a hold; with the last one, or all of them, gives the lock back. Who waits leaves the queue.
+-- Takes one entry out of a hold; with the last one, or all of them, releases the lock. A waiter leaves the queue.
 -- ARGV: wake, owner, entry ("": all)
 -- {released, entries left} {gone, value}
 --- include parts/prologue.lua
@@ -9,7 +9,7 @@ local waited = entry ~= '' and leave_queue(entry)
 
 local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
 if kind ~= 'string' or value ~= owner and not (ending and tonumber(ending) > ms) then
-  -- Readers and permits may have waited for their turn behind it while there is room.
+  -- Readers and permits may have waited for their turn after it while there is room.
   if waited and (not value or is_marked()) then wake(not value) end
   return {'gone', value or ''}
 end

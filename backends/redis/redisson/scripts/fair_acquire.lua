@@ -37,11 +37,11 @@ local rest = call('PTTL', key)
 if kind == 'none' then
   local first = call('LINDEX', queue, 0)
   rest = math.max(call('ZSCORE', timeouts, first) - ms, 0)
-  -- Whoever stood before it was dead, and nobody else tells it.
+  -- The waiter before it was dead, and no other message comes.
   if passed then tell(channel .. ':' .. first, '0') end
 end
--- Who is not heard of for `wait` when its turn has come is passed over, by Redisson's rule: so we say when that is, each
--- time anew.
+-- A waiter that is not heard of for `wait` when its turn has come is passed over, by Redisson's rule: so we say when that is, each
+-- time again.
 if string.find(flags, 'q') then
   if not is_in then
     call('RPUSH', queue, me)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes those out of the queue of a free lock who were shown at its front; as where their time is over, the time of those
--- behind them stays.
+-- after them stays.
 -- ARGV: ... FIELD, FIELD, ...
 -- {freed} {conflict}: some were shown, and none of them is there
 --- include parts/prologue.lua

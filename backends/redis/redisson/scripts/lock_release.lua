@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes an entry out of a hold of the kind lock, spin, fenced or fair; with the last one, or all of them, gives it back.
--- Who waits leaves the queue of a fair lock; those behind it may take the less time.
+-- A waiter leaves the queue of a fair lock; those after it may take the less time.
 -- ARGV: ... entry ("": all), of the kind fair: ms that a waiter may be silent
 -- {released, entries left} {gone, free|other}
 --- include parts/prologue.lua
@@ -19,7 +19,7 @@ local function leave_hold(entry)
   local left = #rest
   if not entries and entry ~= '' then left = math.max((tonumber(call('HGET', key, me)) or 1) - 1, 0) end
   if left > 0 then
-    -- What a full server allows goes first.
+    -- Changes that a full server allows go first.
     call('HDEL', holders, '')
     try('HINCRBY', key, me, -1)
     if entries then write_record(me, token, since, table.concat(rest, ','), info) end

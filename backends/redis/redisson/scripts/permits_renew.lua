@@ -8,7 +8,7 @@
 local ending = kind == 'string' and has_permit(me)
 if not ending then return {'lost', kind == 'none' and 'free' or 'other'} end
 local px = tonumber(ARGV[5])
--- What a full server allows goes first.
+-- Changes that a full server allows go first.
 call('HDEL', holders, '')
 call('ZADD', ledger, ARGV[6] == '1' and ms + px or math.max(ms + px, ending), me)
 keep_ledger(px)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes an entry, a read or a write, out of a hold of the kind rw; with the last one, or all of them, gives it back.
--- Redisson tells nobody when a writer goes on as a reader; here those who wait to read are told.
+-- Redisson does not announce that a writer goes on as a reader; here the waiting readers are notified.
 -- ARGV: ... entry ("": all)
 -- {released, entries left} {gone, free|other}
 --- include parts/prologue.lua
@@ -22,7 +22,7 @@ for other, what in string.gmatch(not found and entries or '', '(%w+)([rw])') do
 end
 if not found then return {'gone', 'other'} end
 
--- What a full server allows goes first.
+-- Changes that a full server allows go first.
 call('HDEL', holders, #rest == 0 and me or '')
 if found ~= 'w' then
   local count = reads_in(call('HGET', key, me))

@@ -10,7 +10,7 @@ if not state or not reads and call('HEXISTS', key, writer) == 0 then
   return {'lost', kind == 'none' and 'free' or 'other'}
 end
 local px, exact = tonumber(ARGV[5]), ARGV[6] == '1'
--- What a full server allows goes first.
+-- Changes that a full server allows go first.
 call('HDEL', holders, '')
 for number = 1, reads_in(reads) do
   local read = timeout_of(me, number)

@@ -48,7 +48,7 @@ return run(function()
   sweep()
   if reservation(id) then return {'take'} end
   load()
-  -- What was taken may come back: so all that was ever put in has to be a number that stays exact.
+  -- Taken items may come back: so all that was ever put in has to be a number that stays exact.
   local put_in = ask('HMGET', meta, 'created', 'added')
   local room = 9007199254740992 - (whole(put_in[1]) or 0) - (whole(put_in[2]) or 0)
   if number > room then return {'full'} end

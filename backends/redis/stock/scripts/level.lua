@@ -5,7 +5,7 @@
 --- include parts/run.lua
 --- include parts/sweep.lua
 --- include parts/place.lua
--- The text of parts whose segments are no more: they go to those that are, with what is set aside.
+-- The text of parts whose segments are gone: they go to those that are, with what is set aside.
 local function move(text)
   local parts = split(text)
   for _, part in ipairs(parts) do
@@ -31,7 +31,7 @@ return run(function()
       moved[#moved + 1] = {open, id, owner .. ' ' .. decimal(taken) .. ' ' .. move(parts)}
     end
   end
-  -- Who may not write or delete is refused before anything has changed.
+  -- A user who may not write or delete is refused before anything has changed.
   call('HDEL', meta, '')
   forget(before)
   put(0, free[0])

@@ -11,7 +11,7 @@
 --- include parts/place.lua
 local id, number, keep, word, most = unpack(ARGV)
 
--- What was refunded, in its order: {word, quantity} each. One without an id that is the only one stands in the sum alone.
+-- The refunds, in their order: {word, quantity} each. One without an id that is the only one stands in the sum alone.
 local function refunds_of(old)
   local list = {}
   for of, some in string.gmatch(old.refunds, '([%x-]+):(%d+)') do list[#list + 1] = {of, tonumber(some)} end

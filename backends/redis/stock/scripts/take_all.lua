@@ -46,7 +46,7 @@ local function sell_out_of(segment, i, kind)
   return sell(i, kind.number, answers[segment], records[segment])
 end
 
--- What is known of it is asked for by pcall: what its record is to blame for is its own answer.
+-- The record is read by pcall: a fault of the record is its own answer.
 local function known(i, text, number)
   local old = parse_record(text)
   if old then
@@ -75,7 +75,7 @@ local function answer_to(i, kind, start, text, reserved_ones)
   return sell(i, number, texts(kind, join(parts)))
 end
 
--- What was taken first: it is not known yet whether that is a number for the server, too. Behind it only a right can be
+-- The taken count first: it is not known yet whether that is a number for the server, too. After it only a right can be
 -- missing, that to write a record or a quantity, which comes last: then all is taken back.
 local function write()
   for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end

@@ -13,7 +13,7 @@ local function is_gone(waiter, missed)
   if missed or ending <= ms then call('HSET', waiting, waiter, -(ms + 6000) .. rest) end
   return false
 end
--- Tells the first waiter that listens; unless the lock is free, not one that waits for nothing else. Where channels are
+-- Notifies the first waiter that listens; unless the lock is free, not one that waits for nothing else. Where channels are
 -- refused waiters look by themselves.
 local function wake(is_free)
   local place = 0

@@ -8,7 +8,7 @@ if introduce == '1' then
     aof = string.match(disk, 'aof_enabled:(%d)') or ''
   end
 end
--- Of what is no lock of ours: its type.
+-- Of a key that is not a lock of ours: its type.
 local kind = ''
 if other then
   kind = type(held) == 'string' and 'string of ' .. #held .. ' bytes' or try('TYPE', key).ok or ''

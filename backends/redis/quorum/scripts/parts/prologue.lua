@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts of RedLock and Tair have in common; behind it comes how the key is changed, then parts/holder.lua.
+-- Common part of the scripts of RedLock and Tair; after it comes how the key is changed, then parts/holder.lua.
 -- KEYS: key, the last token, the record of the holder: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO",
 -- who has freed it by force: hash, owner -> text.
 -- ARGV: introduce, owner, ttl in ms, number, flag, entry, info, start

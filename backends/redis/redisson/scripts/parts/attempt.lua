@@ -4,7 +4,7 @@
 -- so), ms that a waiter in the fair queue may be silent
 -- {granted, token} {busy, pttl, place, foreign} {conflict, text} {bad, text}
 --- include parts/record.lua
--- What is not as any version of Redisson writes it. Nothing has been changed.
+-- Data that no version of Redisson writes. Nothing has been changed.
 local function bad(what, value)
   local text = string.gsub(value, '[^%w%p ]', '?')
   return {'bad', what .. ' is "' .. string.sub(text, 1, 40) .. '"'}

@@ -15,7 +15,7 @@ local function keep_ledger(px)
   call('PEXPIRE', holders, math.max(px, call('PTTL', holders)))
 end
 
--- So many permits come back. What is no semaphore any more takes none.
+-- So many permits come back. A key that is no longer a semaphore takes none.
 local function give_back(number)
   if not is_number(value) or number == 0 then return end
   value = call('INCRBY', key, number)

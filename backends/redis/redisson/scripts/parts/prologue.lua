@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts of Redisson's layout have in common. "Now" is the server's clock, here as in each of them.
+-- Common part of the scripts of Redisson's layout. "Now" is the server's clock, here as in each of them.
 -- KEYS: the lock; holders: hash, FIELD -> "TOKEN SINCE_MS 0 ENTRY,ENTRY,... INFO", which Redisson never reads; forced: hash,
 -- FIELD -> who has freed it by force, and why; then what the kind has.
 -- ARGV: channel, verbs ("PUBLISH,SPUBLISH": both are heard on a cluster), stem of what is called after the lock, FIELD.

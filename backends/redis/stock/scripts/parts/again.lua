@@ -2,7 +2,7 @@
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/draw_token.lua
--- What a record answers to a take of so many.
+-- The record's answer to a take of so many.
 local function told(old, number)
   if old.state == 'A' then return {'restock'} end
   if old.state == 'X' then return {'refunded'} end
@@ -18,7 +18,7 @@ local function again(id, number, owner, ttl, keep)
     if answer[1] == 'repeated' then call('PEXPIRE', request, keep) end
     return answer
   end
-  -- What touches no reservation has nothing to ask of them where there are none.
+  -- A step that touches no reservation has nothing to ask of them where there are none.
   if owner == '' and ask('HLEN', open) == 0 then return end
   sweep()
   local holder, before, parts = reservation(id)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What was ever taken has to be a number that stays exact.
+-- The count ever taken must be a number that stays exact.
 local function check_taken(more)
   local so_far = whole(taken_so_far)
   if not so_far then broken('it does not know what was taken') end

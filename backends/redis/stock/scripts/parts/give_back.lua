@@ -3,7 +3,7 @@
 --- include parts/counted.lua
 -- Ends a reservation.
 local function give_back(id, parts)
-  -- What a full server allows goes first.
+  -- Changes that a full server allows go first.
   call('HDEL', open, '')
   local steps = {}
   for _, part in ipairs(split(parts)) do

@@ -5,7 +5,7 @@ local function load()
   for segment = 0, segments - 1 do fields[segment + 1] = decimal(segment) end
   local quantities, asides = counts(fields), ask('HMGET', reserved, unpack(fields))
   free, aside, sum_free, sum_aside = {}, {}, 0, 0
-  -- What most segments have set aside is known without a look at its digits.
+  -- The reserved count of most segments is known without a look at its digits.
   local nothing = '0'
   for i = 1, segments do
     local segment = i - 1

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What take_at_once_*.lua begin with. KEYS: meta, quantity, open, the record of the request. ARGV: segment, how many
+-- Beginning of take_at_once_*.lua. KEYS: meta, quantity, open, the record of the request. ARGV: segment, how many
 -- segments the stock has, quantity
 -- Returns nothing, or fails, if the request or the stock is not as those of most takes; nothing has changed then, and
 -- take.lua has the answer.

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts of a stock have in common; what keeps the quantities comes after it. stock_names.h says what the keys
+-- Common part of the scripts of a stock; what keeps the quantities comes after it. stock_names.h says what the keys
 -- hold.
 local meta, quantity, reserved, open, ends, request = unpack(KEYS)
 local call, try = redis.call, redis.pcall

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a record says of its request, if that was made of this stock. States: T taken, G given back, A added, X refused for ever.
+-- The record's account of its request, if that was made of this stock. States: T taken, G given back, A added, X refused for ever.
 local function parse_record(text)
   if not text then return end
   local stock, state, number, parts, owner, back, refunds =
