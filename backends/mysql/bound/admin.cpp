@@ -27,7 +27,7 @@ Participant participant_of(const LeaseHolder& holder) {
   return participant;
 }
 
-/// Somebody who takes the same lock without dlock.
+/// A program that takes the same lock without dlock.
 Participant stranger(const RowBlocker& known) {
   Participant participant;
   participant.note = "another program";
@@ -44,8 +44,8 @@ bool has_stranger(const std::vector<Participant>& participants) {
   return std::any_of(participants.begin(), participants.end(), [](const auto& one) { return one.token.is_none(); });
 }
 
-/// A transaction without a session: what XA has prepared is nobody's connection, and of shared locks MariaDB does not
-/// tell whose they are.
+/// A transaction without a session: what XA has prepared has no connection, and of shared locks MariaDB does not
+/// report whose they are.
 Error without_session(const RowBlocker& known, const LockName& name) {
   if (known.since) {
     return {ErrorCode::kUnsupported, name.text() + " is held by a prepared XA transaction, which no session has",
@@ -92,7 +92,7 @@ Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name, Strangers 
 Result<BoundAdmin::Present> BoundAdmin::blockers(const LockName& name) {
   auto found = row_blockers(servers_, BoundStore(settings_, name, servers_).row_query(), soon());
   if (!found && found.error().code != ErrorCode::kDenied) return found.error();
-  // Who had just got it may have written it down by now.
+  // A new holder may have written its record by now.
   LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();

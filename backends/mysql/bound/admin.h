@@ -13,7 +13,7 @@ namespace dlock::mysql {
 /// strategy=session and strategy=row for commands that supervise nothing.
 class BoundAdmin final : public MysqlAdmin {
  public:
-  /// Whether to look for the name of a holder that is no dlock, which takes further queries (row_blockers.h).
+  /// Whether to look for the name of a holder that is not a dlock, which takes further queries (row_blockers.h).
   enum class Strangers { kSought, kUnnamed };
 
   BoundAdmin(Settings settings, Servers servers, const Runtime& runtime, Strangers strangers = Strangers::kSought)
@@ -35,7 +35,7 @@ class BoundAdmin final : public MysqlAdmin {
   struct Present {
     std::vector<Participant> participants;
     std::vector<std::uint64_t> sessions;  ///< the server's id of each participant's; 0: not known
-    std::optional<Error> hidden;          ///< why the server does not tell who holds
+    std::optional<Error> hidden;          ///< why the server does not report the holder
     ServerTime now = 0;
   };
 

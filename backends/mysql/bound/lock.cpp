@@ -263,7 +263,7 @@ bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
   return holder.owner == spec_.owner.text() && holder.token == row_.fence;
 }
 
-/// Of a record that somebody has written into since, to ask for the lock back. It decides nothing if it stays.
+/// Of a record into which a request for the lock was written since. It decides nothing if it stays.
 void ConnectionBoundLock::clear_record(TimePoint until) {
   Servers beside = servers_.beside();
   LeaseStore record(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny);

@@ -22,10 +22,10 @@ struct RowBlocker {
   bool operator==(const RowBlocker&) const = default;
 };
 
-/// The sessions that hold the rows for which `locking_query` (SELECT ... FOR UPDATE) would wait. A server tells who
+/// The sessions that hold the rows for which `locking_query` (SELECT ... FOR UPDATE) would wait. A server reports who
 /// blocks a waiter, but nothing of a row without waiters: so a connection of our own waits for it briefly, last in the
-/// queue. Empty: no session holds them any more, or the server does not tell. Denied, naming the right: this account
-/// may not see it.
+/// queue. Empty: no session holds them any more, or the server does not report it. Denied, naming the right: this
+/// account may not see it.
 Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, TimePoint until);
 
 }  // namespace dlock::mysql

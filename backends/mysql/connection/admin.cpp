@@ -117,7 +117,7 @@ Result<std::string> MysqlAdmin::set_up(bool print_only) {
     if (const auto done = servers_.run(table.create, until); !done) return done.error();
     made += (made.empty() ? "" : ", ") + table.name;
   }
-  // A server may put another engine in the place of the one that it was told.
+  // A server may put another engine in the place of the one that was named.
   if (const auto fit = present_tables(servers_, until); !fit) return fit.error();
   if (settings_.rows.is_users()) {
     const auto users = make_row_table(servers_, settings_.rows, until);

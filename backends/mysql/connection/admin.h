@@ -17,8 +17,8 @@ class MysqlAdmin : public AdminCommon {
   const std::string& store() const final { return settings_.store; }
   /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
-  /// sweep(), and the rows of dlock_lock without a holder whose counter is more than a day behind the clock: the next
-  /// token is larger without them, because it comes from the clock.
+  /// sweep(), and the rows of dlock_lock without a holder whose counter is more than a day older than the clock: the
+  /// next token is larger without them, because it comes from the clock.
   Result<std::vector<Swept>> collect_garbage(bool dry_run) final;
   std::vector<Finding> diagnose() final;
   /// Creates the missing tables. Misconfigured for a table of another version.
@@ -28,7 +28,7 @@ class MysqlAdmin : public AdminCommon {
   MysqlAdmin(Settings settings, Servers servers, const Runtime& runtime)
       : AdminCommon(runtime.clock), settings_(std::move(settings)), runtime_(runtime), servers_(std::move(servers)) {}
 
-  /// What dead holders of this strategy have left, beside the rows of free locks.
+  /// Leavings of dead holders of this strategy, beside the rows of free locks.
   virtual Result<std::vector<Swept>> sweep(bool dry_run) = 0;
 
   TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }

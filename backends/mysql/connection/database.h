@@ -19,8 +19,8 @@
 
 namespace dlock::mysql {
 
-/// The server must show a certificate of `ca_file` for the host of the endpoint. There is no weaker form: whoever wants
-/// TLS without a check gets an error, not an illusion.
+/// The server must show a certificate of `ca_file` for the host of the endpoint. There is no weaker form: a user who
+/// wants TLS without a check gets an error, not an illusion.
 struct TlsSettings {
   std::string ca_file;
   std::string cert_file;  ///< client certificate, with key_file; empty: none

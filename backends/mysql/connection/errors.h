@@ -33,7 +33,7 @@ bool is_read_only(int code);
 /// The failure of a statement that changed nothing because its own condition (kUnlessReadOnly) found such a server.
 Failure read_only_is_set();
 
-/// Whether the server, or a pooler in front of it, refuses GET_LOCK (Galera).
+/// Whether the server, or a pooler before it, refuses GET_LOCK (Galera).
 bool is_without_named_locks(int code);
 
 /// Whether a table or a column that dlock needs is missing.

@@ -39,7 +39,7 @@ std::vector<Column> columns_of(const RowTable& table) {
 
 enum RowColumn : std::uint8_t { kName, kType, kRoom, kWithoutDefault, kUnique };
 
-/// What a table lacks, and the change that adds it.
+/// A gap of a table, and the change that fills it.
 struct Lacks {
   std::string what;
   std::string change;

@@ -10,7 +10,7 @@
 
 namespace dlock::mysql {
 
-/// What stands between the parentheses of CREATE TABLE. In a table of the user's, dlock's columns are invisible and
+/// The text between the parentheses of CREATE TABLE. In a table of the user's, dlock's columns are invisible and
 /// have a default: statements that do not name them go on as before.
 std::string row_columns(const RowTable& table);
 

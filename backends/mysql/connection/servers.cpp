@@ -10,7 +10,7 @@
 namespace dlock::mysql {
 namespace {
 
-constexpr Duration kRowPause = std::chrono::milliseconds(10);  ///< for the end of somebody else's transaction
+constexpr Duration kRowPause = std::chrono::milliseconds(10);  ///< for the end of another client's transaction
 constexpr Duration kKillBudget = std::chrono::milliseconds(300);
 
 }  // namespace

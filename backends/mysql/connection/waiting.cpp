@@ -12,8 +12,8 @@ constexpr Duration kLongSilence = 600s;
 constexpr Duration kAliveBudget = 1s;
 constexpr std::int64_t kYear = 31536000;  ///< s
 
-/// Not where the server has forgotten us, or hangs: a place in another queue is worth more then. One that lets nobody
-/// else in may still have us.
+/// Not where the server has forgotten us, or hangs: a place in another queue is worth more then. One that lets no
+/// client else in may still have us.
 bool still_waits(const Servers& servers, std::uint64_t id, Clock& clock) {
   Servers beside = servers.beside();
   return beside.is_live_session(id, clock.now() + kAliveBudget) || beside.has_refused();

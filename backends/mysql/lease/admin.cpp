@@ -86,8 +86,8 @@ void LeaseAdmin::tell_who_frees(const LeaseRow& row, const std::string& by) {
   (void)run("DELETE FROM " + table + " WHERE " + forced + " AND expires<NOW(6)");
 }
 
-/// Whether the session that the row names is the holder's still: ids begin anew with the server, and another server has
-/// others of its own. An exclusive holder has the gate; of the others only a restart can be seen.
+/// Whether the session that the row names is the holder's still: ids begin again with the server, and another server
+/// has others of its own. An exclusive holder has the gate; of the others only a restart can be seen.
 bool LeaseAdmin::is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now) {
   if (holder.connection == 0) return false;
   if (mode == Mode::kExclusive) {

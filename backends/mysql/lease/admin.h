@@ -9,7 +9,7 @@
 
 namespace dlock::mysql {
 
-/// Who has freed the lease of `owner` by force, and why; empty if there is no note of it.
+/// The operator who freed the lease of `owner` by force, and why; empty if there is no note of it.
 std::string freed_by(Servers& servers, const std::string& owner, TimePoint until, Control* control);
 
 /// strategy=lease for commands that supervise nothing.

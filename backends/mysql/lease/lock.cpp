@@ -191,7 +191,7 @@ bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
   return !acquisition_.patience().is_over(runtime_.clock.now());
 }
 
-/// In the server's queue. Who is next takes the row without coming back in between.
+/// In the server's queue. The next one takes the row without coming back in between.
 void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   const int seconds = wait_seconds(until, runtime_.clock.now());
   const std::string take = spec_.take ? store_.take_statement(make_ask(connection_)) : "";

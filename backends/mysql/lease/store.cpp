@@ -246,7 +246,7 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
 }
 
 std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const {
-  // A row that was swept and made anew must not have a version that a client remembers.
+  // A row that was swept and created again must not have a version that a client remembers.
   next.version = read.version == 0 ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
   const std::string table(kLockTable);
   const std::string values = "version=" + std::to_string(next.version) + ",fence=" + std::to_string(next.fence) +

@@ -174,7 +174,7 @@ Result<LockState> RowStore::look(const LockName& name, const std::string& store,
   return row_state(*seen, name, store, asked, servers_.clock().wall());
 }
 
-/// Whatever this account may write there.
+/// Columns that this account may write there.
 Error RowStore::leave_read_only() {
   const std::string server = servers_.server();
   servers_.drop_read_only();

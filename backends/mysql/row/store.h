@@ -107,7 +107,7 @@ class RowStore {
   std::string revoked_;
 };
 
-/// What was read between `asked` and `answered`, with its times on our clock.
+/// The row as read between `asked` and `answered`, with its times on our clock.
 LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
                     WallTime answered);
 

@@ -68,7 +68,7 @@ std::optional<Deduction::Place> Deduction::choose(int start) {
   return std::nullopt;
 }
 
-/// One batch, of which each statement fails unless the one before has done its work: a request is written only behind
+/// One batch, of which each statement fails unless the one before has done its work: a request is written only after
 /// the row that has left its mark, and an id that is used already is refused. So nothing has to be asked in between,
 /// and a server that goes on without us does all of it or nothing. (By ROW_COUNT() it would not: that is -1 for clients
 /// that have died.)

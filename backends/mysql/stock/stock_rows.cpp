@@ -193,7 +193,7 @@ Result<std::optional<RequestRecord>> StockRows::record(const LockName& id) {
   return std::optional<RequestRecord>(std::move(*record));
 }
 
-/// A new one is inserted, never replaced: of two who write it at the same time one has to begin anew.
+/// A new one is inserted, never replaced: of two who write it at the same time one has to begin again.
 void StockRows::remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) {
   if (has_record_) draft_.rewrite(id, record_text(record), ttl);
   else draft_.insert(id, record_text(record), ttl);
