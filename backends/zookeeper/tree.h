@@ -19,7 +19,7 @@ struct TreeNode {
 };
 
 /// Lists the nodes below `root` that may be directories of locks, parents first; not /zookeeper, and nothing below
-/// contenders or dlock's own directories. Nodes that are removed meanwhile are left out; a `root` that we may not
+/// contenders or dlock's own directories. Nodes that are removed in between are left out; a `root` that we may not
 /// list is Denied.
 Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until);
 

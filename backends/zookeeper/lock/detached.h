@@ -28,7 +28,7 @@ struct DetachedLease {
   TimePoint settled{};             ///< earlier than that its session must not be given another timeout
 };
 
-/// Every follower hears of a new session, and tells the leader with its answer to the next ping, half a tick later at
+/// Every follower hears of a new session, and informs the leader with its answer to the next ping, half a tick later at
 /// most, that the session is to last as long as it was made for. What the leader hears after that counts. Of servers
 /// with the usual tick.
 inline constexpr Duration kLongestHalfTick = std::chrono::milliseconds(1050);

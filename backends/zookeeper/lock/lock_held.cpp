@@ -54,8 +54,8 @@ void ZookeeperLock::leave_gates() {
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
 }
 
-/// A server announces a watch before it answers a request that came after the change: nobody needs to ask whether they
-/// are there. Watches outlive their connection, but a library has to see to that.
+/// A server announces a watch before it answers a request that came after the change: no question is needed whether
+/// they are there. Watches outlive their connection, but a library has to see to that.
 bool ZookeeperLock::is_watched() const {
   return watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
@@ -117,7 +117,7 @@ std::optional<TimePoint> ZookeeperLock::wake_at() const {
 }
 
 /// Servers that have lost their data close each connection of a session that has seen them, and never say that it has
-/// ended: one that has seen nothing is told so. Each renewal in it reads our nodes behind a sync.
+/// ended: one that has seen nothing is notified. Each renewal in it reads our nodes after a sync.
 std::optional<TimePoint> ZookeeperLock::asks_anew_at() const {
   const auto out = calls_ && !shared_ ? calls_->out_since() : std::nullopt;
   return out && out != asked_anew_ ? std::optional(*out + kOutage) : std::nullopt;
@@ -185,7 +185,8 @@ Renewal ZookeeperLock::judge_watched() {
   return RenewalHeld{};
 }
 
-/// The lock is ours until the node goes: what keeps its place goes with it. Who frees it waits for our word.
+/// The lock is ours until the node goes: what keeps its place goes with it. The operator who frees it waits for our
+/// word.
 void ZookeeperLock::hear(HolderRecord told) {
   if (std::exchange(freed_by_, told.freed_by) == told.freed_by) return;
   told.heard = true;
@@ -193,7 +194,7 @@ void ZookeeperLock::hear(HolderRecord told) {
   calls_->forget(calls_->send({.kind = Request::Kind::kChange, .changes = {word}}));
 }
 
-/// The next holder's node may have taken the place of ours, and a deletion cannot tell them apart: the end of our
+/// The next holder's node may have taken the place of ours, and a deletion cannot distinguish them: the end of our
 /// session can.
 Result<void> ZookeeperLock::end_one_node(TimePoint until) {
   if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;

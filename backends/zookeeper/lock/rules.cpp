@@ -43,7 +43,7 @@ std::pair<std::string_view, std::string_view> curator_order(Rule rule, std::stri
 
 bool is_reader(Family family) { return family == Family::kCuratorRead || family == Family::kKazooRead; }
 
-/// What a recipe of one queue, whose nodes are all of one family, does in a mode.
+/// Rule of a mode in a recipe of one queue, whose nodes are all of one family.
 struct Queue {
   Recipe recipe;
   Mode mode;
@@ -148,7 +148,7 @@ std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& ch
   for (const std::string& name : children) {
     const auto other = parse_node_name(name);
     if (!other || is_own(own, name) || (is_reader(other->family) && is_reader(families.front()))) continue;
-    // kazoo's Lock and WriteLock cannot be told apart; WriteLock is the one that waits for readers.
+    // kazoo's Lock and WriteLock cannot be distinguished; WriteLock is the one that waits for readers.
     const Rule theirs = rule_of({*other});
     const bool waits = std::any_of(families.begin(), families.end(), [&](Family f) { return is_seen_by(theirs, f); });
     if ((!waits || !is_seen_by(rule, other->family)) && told.insert(other->family).second) found.push_back(name);

@@ -118,11 +118,11 @@ Verdict judge(Rule rule, const std::vector<std::string>& children, const std::ve
 /// The rule by which a contender with these nodes, all of one acquisition, waits.
 Rule rule_of(const std::vector<NodeName>& nodes);
 
-/// Whether Curator's mutex and write lock wait for ever for a node of this name: it is no contender's, and sorts before
-/// all numbers. Pure.
+/// Whether Curator's mutex and write lock wait for ever for a node of this name: it is not a contender's, and sorts
+/// before all numbers. Pure.
 bool is_in_curators_way(const std::string& name);
 
-/// Contenders that do not exclude one under `rule`, or are not excluded by it, although one of the two is no reader:
+/// Contenders that do not exclude one under `rule`, or are not excluded by it, although one of the two is not a reader:
 /// one node for each such family. Pure.
 std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,
                                    const std::vector<std::string>& own);

@@ -27,8 +27,8 @@ Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, Ti
 
 }  // namespace
 
-/// By the server that had it, if that is there. A follower tells the leader with the next ping of the sessions that it
-/// has heard of, and for how long: another server's word would be overruled by what the old one heard last.
+/// By the server that had it, if that is there. A follower informs the leader with the next ping of the sessions that
+/// it has heard of, and for how long: another server's word would be overruled by what the old one heard last.
 Result<std::unique_ptr<Calls>> take_over(Ensemble& ensemble, const SessionKey& key, Duration timeout, TimePoint until) {
   if (!key.server.empty()) {
     auto calls = ensemble.connect_again(timeout, key);
@@ -84,7 +84,7 @@ Result<void> end_session(Ensemble& ensemble, Calls& calls, TimePoint until) {
   }
 }
 
-/// Under recipe=simple the next holder's node may have taken the place of ours, and a deletion cannot tell them apart.
+/// Under recipe=simple the next holder's node may have taken the place of ours, and a deletion cannot distinguish them.
 Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint until) {
   const auto calls = take_over(ensemble, lease.key, kLastTimeout, until);
   if (!calls) return calls.error();

@@ -20,7 +20,7 @@ constexpr char kClosed[] =
     "the server closed the connection (is it a ZooKeeper server that listens there? "
     "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble running?)";
 
-/// Host down is what the library calls an end of file. What comes first to who writes just then is the other two.
+/// Host down is what the library calls an end of file. A write at that moment sees the other two first.
 bool is_closing(int error) { return error == EHOSTDOWN || error == EPIPE || error == ECONNRESET; }
 
 NodeStat stat_of(const Stat* stat) {
@@ -147,7 +147,7 @@ void on_created(int rc, const char* path, const Stat* stat, const void* data) no
   });
 }
 
-/// Its answer is all that a renewal has: one without the path that was asked is no answer.
+/// Its answer is all that a renewal has: one without the path that was asked is not an answer.
 void on_synced(int rc, const char* path, const void* data) noexcept {
   complete(data, rc, [&](const Pending& pending, Answer& answer) {
     if (rc == ZOK && (!path || pending.paths.front() != path)) answer.code = Code::kNonsense;

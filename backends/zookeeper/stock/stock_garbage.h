@@ -9,11 +9,11 @@
 
 namespace dlock::zookeeper {
 
-/// How long a request is remembered after it was last written: longer than anybody sends it again, or gives back.
+/// How long a request is remembered after it was last written: longer than any client repeats or refunds it.
 inline constexpr Duration kRequestKept = std::chrono::days(30);
 
 /// Removes the node `path` and everything below it, children first, many in one round trip. Nodes that are created
-/// meanwhile may stay.
+/// in between may stay.
 Result<void> remove_tree(StockSession& session, const std::string& path, const CallLimit& limit);
 
 /// Removes the remains of stocks: data of stocks whose drop was interrupted, and requests older than kRequestKept.

@@ -78,7 +78,7 @@ std::vector<Change> StockGate::beginning() const {
   return {check_node(path_, seen_.stat.version)};
 }
 
-/// The head of a stock that was dropped and made anew may have the same version; the old segments are not there any
+/// The head of a stock that was dropped and created again may have the same version; the old segments are not there any
 /// more.
 std::vector<Change> StockGate::with_gate(const std::string& gate) const {
   StockHead head = *known_;

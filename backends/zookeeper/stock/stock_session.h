@@ -12,8 +12,8 @@
 
 namespace dlock::zookeeper {
 
-/// Estimates the leader's clock, which stamps every change. The estimate is never ahead of that clock, and behind it by
-/// at most the age of an answer; a new leader may have another clock.
+/// Estimates the leader's clock, which stamps every change. The estimate is never ahead of that clock, and slower than
+/// it by at most the age of an answer; a new leader may have another clock.
 class LeaderClock {
  public:
   /// A change that was answered at `now` bears this stamp, in ms since 1970.

@@ -30,8 +30,8 @@ struct Errand {
 
 /// The stocks of an ensemble. A transaction reads what it needs, each node once, collects changes, and commits them all
 /// or none, at the versions that it has read. One without changes reads everything again after a sync, and holds if
-/// nothing is different: so it was the state at one moment, and not an old one. Who loses a race, or an answer, begins
-/// anew until the limit; after several lost races under the gate (StockGate). Single-threaded.
+/// nothing is different: so it was the state at one moment, and not an old one. A step that loses a race, or an answer,
+/// begins again until the limit; after several lost races under the gate (StockGate). Single-threaded.
 class StockTree final : public StockLedger {
  public:
   StockTree(Ensemble ensemble, const Runtime& runtime) : session_(std::move(ensemble), runtime) {}
