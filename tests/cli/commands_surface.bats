@@ -165,7 +165,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
   run -0 env -u DLOCK_BACKEND HOME="$PWD" dlock config show
   [[ "$output" != *127.0.0.1* ]]
   run -0 env -u DLOCK_BACKEND XDG_CONFIG_HOME="$PWD/.config" dlock doctor -b "$DLOCK_BACKEND"
-  [[ "$output" == *"warn  the configuration $file is left out"* ]]
+  [[ "$output" == *"warn  the configuration $file is ignored"* ]]
   run -69 env -u DLOCK_BACKEND dlock -C "$file" run -n --connect-timeout 1s k -- touch ran
   echo 'default-backend = "redis://:hunter2@127.0.0.1:1"' >"$file"
   chmod 600 "$file"

@@ -149,12 +149,12 @@ TEST_CASE("stock: many segments share lines, as many as fit") {
   state.segments[1] = {7, 3};
   const std::string plain = stock_text(state, {.width = 80});
   CHECK(plain.substr(plain.find('\n') + 1) ==
-        "  0  100                 1    7  3 set aside    2  100\n"
-        "  3  100                 4  100                 5  100\n"
-        "  6  100                 7  100                 8  100\n"
-        "  9  100\n");
+        "   0  100                1    7  3 set aside   2  100\n"
+        "   3  100                4  100                5  100\n"
+        "   6  100                7  100                8  100\n"
+        "   9  100\n");
   const std::string shown = stock_text(state, {.terminal = true, .width = 80, .unicode = false});
-  CHECK(shown.find("  0  100  ##########") != std::string::npos);
+  CHECK(shown.find("   0  100  ##########") != std::string::npos);
   CHECK(std::count(shown.begin(), shown.end(), '\n') < 8);
 }
 
