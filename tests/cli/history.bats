@@ -231,7 +231,7 @@ record_a_night() {
   run -0 dlock history 'deploy/*'
   [[ "$output" != *nightly* ]]
   run -0 dlock history --until '2020-01-01'
-  [ "$output" = "nothing of that is recorded in $events" ]
+  [ "$output" = "nothing that matches is recorded in $events" ]
   run -64 dlock history --since someday
   run -0 dlock history --since today nightly
   [[ "$output" == *"$(id -un)@$(uname -n) ("*", pid "*" ok"* ]]
@@ -306,7 +306,7 @@ record_a_night() {
     run -0 timeout "$patience" dlock inspect --events "$place" k
     [[ "$output" == *free* ]]
     run -0 timeout "$patience" dlock metrics --events "$place"
-    [[ "$output" == *"cannot read events from $place: it is a "*"only what is held now is told"* ]]
+    [[ "$output" == *"cannot read events from $place: it is a "*"only what is held now is reported"* ]]
   done
   run -78 timeout "$patience" dlock history --events /dev/zero
   [[ "$output" == *"cannot read events from /dev/zero: it is a device"* ]]
@@ -339,7 +339,7 @@ SCRIPT
   [ "$(told -b "local:$PWD/other")" = there ]
   [ "$(told -b "$DLOCK_BACKEND")" = here ]
   run -0 dlock history --events "$events" -b redis://127.0.0.1:1
-  [[ "$output" == "nothing of that is recorded"* ]]
+  [[ "$output" == "nothing that matches is recorded"* ]]
 }
 
 @test "inspect tells of a free lock who had it last, and how that ended" {
@@ -405,7 +405,7 @@ SCRIPT
   [[ "$output" == *dlock_grants_total* ]]
   run -0 --separate-stderr dlock metrics --events nowhere
   [[ "$output" == *dlock_holders* ]]
-  [[ "$stderr" == *"only what is held now is told"* ]]
+  [[ "$stderr" == *"only what is held now is reported"* ]]
   let_go
 }
 

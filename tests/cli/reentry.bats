@@ -246,13 +246,13 @@ other_user() {
   wait_until eval 'command_of outer >command.pid'
   run -78 setpriv --reuid=65533 --regid=65533 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" \
     DLOCK_HELD="$(claim_of "$(cat command.pid)")" dlock run "$key" -- true
-  [[ "$output" == *"whose dlock is not to be reached from here"* ]]
+  [[ "$output" == *"whose dlock cannot be reached from here"* ]]
 }
 
 @test "in another network namespace the hold is not to be reached: 78, and no wait for itself" {
   unshare -n true 2>/dev/null || skip "no right to unshare"
   use "$DLOCK_TEST_REDIS_UNIX"
   run -78 timeout 20 dlock run k-$$ -- unshare -n dlock run k-$$ -- touch ran
-  [[ "$output" == *"is held by a command around this one, whose dlock is not to be reached from here"* ]]
+  [[ "$output" == *"is held by an outer command, whose dlock cannot be reached from here"* ]]
   [ ! -e ran ]
 }

@@ -361,7 +361,7 @@ _mode_lock() {
   echo 'no database at all, but long enough to be looked into as one ......................................' >"$db"
   chmod 600 "$db"
   run -78 dlock stock take "$phone"
-  [[ "$output" == *"no sound stock database"* ]]
+  [[ "$output" == *"not an intact stock database"* ]]
 }
 
 @test "inconsistent data is said to be so, and nothing is changed: Redis" {
@@ -399,7 +399,7 @@ _mode_lock() {
 @test "a lock directory that is not safe keeps no stock either" {
   chmod 777 "$locks"
   run -78 dlock stock create "$phone" --quantity 1
-  [[ "$output" == *"everybody may write"* ]]
+  [[ "$output" == *"everyone may write"* ]]
   chmod 700 "$locks"
   : >elsewhere
   ln -s "$PWD/elsewhere" "$locks/stock.db"

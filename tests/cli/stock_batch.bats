@@ -111,7 +111,7 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
   { lines '' 'sell a' 'take a' && printf 'take %5000s\n' b && printf 'take b\ntake c'; } >in
   run -64 --separate-stderr dlock stock batch "$phone" <in
   [ "${lines[0]}" = '? error invalid line 1: the line is empty' ]
-  [ "${lines[1]}" = "? error invalid line 2: there is no step 'sell'" ]
+  [ "${lines[1]}" = "? error invalid line 2: unknown step 'sell'" ]
   [ "${lines[2]}" = 'a ok 0:1' ]
   [ "${lines[3]}" = '? error invalid line 4: it is longer than 4096 bytes' ]
   [ "${lines[4]}" = 'b ok 0:1' ]

@@ -349,7 +349,7 @@ given_up() { # STATUS SCRIPT WORD...: of dlock run
   given_up 70 freeze -n --connect-timeout 100ms k -- touch ran
   given_up 70 'garbage; freeze' k -- touch ran
   given_up 70 'flood; freeze' k -- touch ran
-  [[ "$output" == *"said more than 65536 bytes at once"* ]]
+  [[ "$output" == *"sent more than 65536 bytes at once"* ]]
   [ ! -e ran ]
   given_up 0 'grant 1000; freeze' --ttl 1s k -- true
   [[ "$output" == *"could not be confirmed"* ]]
