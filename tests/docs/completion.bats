@@ -168,7 +168,7 @@ hold_some() {
   [ "$(in_bash dlock verify --events '')" = "$(in_bash dlock run --events '')" ]
   for word in $kinds; do dlock run -b "$store" --events "$word" k -- true 3>/dev/null; done
   run -64 dlock verify --faults nonsense
-  shown=$(sed -n 's/.*there are \(.*\); with commas.*, or all, or none/\1 all none/p' <<<"$output" | tr -d , | xargs -n 1 | sort)
+  shown=$(sed -n 's/.*the faults are \(.*\); with commas.*, or all, or none/\1 all none/p' <<<"$output" | tr -d , | xargs -n 1 | sort)
   [ "$(in_bash dlock verify --faults '' | sort)" = "$shown" ]
   for word in $(in_bash dlock help ''); do dlock help "$word" >/dev/null; done
   [ "$(in_bash dlock help stock '' | sort)" = "$(in_bash dlock stock '' | sort)" ]
