@@ -154,6 +154,23 @@ children() { ask k children "$path"; } # of kazoo k
   run -75 attempt true
 }
 
+@test "revoke asks Curator's holder by __REVOKE__, and is done when that has released it" {
+  curator c
+  [ "$(ask c revocable a "$path" 5000)" = "held a" ]
+  start_watched waiter dlock revoke -w 20s "$key"
+  [ "$(hear c)" = "revoked a" ]
+  [ ! -e waiter ]
+  is_held "$key"
+  [ "$(ask c free a)" = "free a" ]
+  [ "$(how_ended waiter)" = "exit 0" ]
+  run -0 attempt true
+  # One that was not made revocable does not listen.
+  [ "$(ask c take b mutex "$path" 5000)" = "held b" ]
+  run -75 dlock revoke -w 1s "$key"
+  [ "$(ask c holds b)" = true ]
+  run -75 attempt true
+}
+
 @test "asked by __REVOKE__ as Curator asks: the command gets TERM, and whoever waits the lock when it has ended" {
   curator c
   kazoo k
