@@ -80,11 +80,14 @@ std::unique_ptr<LockSession> once_session(const Store& store, const Options& opt
                                           const Runtime& runtime) {
   const auto open = [=, &options, &runtime](OnceSession::Wants wants) {
     WaitPolicy wait = wait_policy(options, runtime.clock.now());
-    wait.once = true;
+    const bool takes = wants == OnceSession::Wants::kTake;
+    wait.once = wait.once && !takes;
+    wait.tries = 1;
+    if (takes) wait.until.reset();  // what has run is remembered over a short outage, however short the wait may be
     LockSpec spec = make_spec(options, options.once->slot, wait);
     spec.ttl = spec.at_least = options.once->remember;
     spec.lock_delay = Duration(0);
-    spec.take = wants == OnceSession::Wants::kTake;
+    spec.take = takes;
     return store.open(spec);
   };
   return std::make_unique<OnceSession>(std::move(lock), *options.once, open, runtime.clock, runtime.log);
