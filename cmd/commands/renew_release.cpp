@@ -18,12 +18,12 @@ namespace {
 /// A server that has answered, or was cut off, before that is worth a second look; one that is gone is not.
 constexpr Duration kSoon = std::chrono::seconds(1);
 
-void record_lease(Event::Kind kind, const std::string& store, FencingToken token, const Options& options,
-                  const Runtime& runtime) {
+void record_lease(Event::Kind kind, const std::string& store, const std::string& owner, FencingToken token,
+                  const Options& options, const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
   Event event = new_event(kind, options.keys.front(), store, options, runtime);
-  event.owner = options.owner->text();
+  event.owner = owner;
   event.token = token.value();
   event.lease = true;
   if (kind == Event::Kind::kRenewed) {
@@ -73,7 +73,7 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
     return fail(runtime.log, lease.error());
   const auto held = backend.renew(key, owner, options.ttl);
   if (!held) return fail(runtime.log, held.error());
-  record_lease(Event::Kind::kRenewed, held->store, held->token, options, runtime);
+  record_lease(Event::Kind::kRenewed, held->store, owner.text(), held->token, options, runtime);
   if (!options.json) return 0;
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.renew/2").key("key").text(held->name.text());
@@ -107,6 +107,7 @@ int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runti
   if (remembered) {
     const auto freed = backend.force_release(slot, *state, "");
     if (!freed) return fail(runtime.log, freed.error());
+    record_lease(Event::Kind::kReleased, backend.store(), state->holders.front().owner, {}, options, runtime);
   }
   return say_released(remembered ? state->holders.front().owner : "", remembered, options, backend, runtime, out);
 }
@@ -120,7 +121,7 @@ int release_command(const Options& options, LockAdmin& backend, const Runtime& r
   if (const auto lease = check_is_lease(backend, options, runtime, true); !lease)
     return fail(runtime.log, lease.error());
   const auto released = backend.release(key, owner);
-  if (released) record_lease(Event::Kind::kReleased, backend.store(), {}, options, runtime);
+  if (released) record_lease(Event::Kind::kReleased, backend.store(), owner.text(), {}, options, runtime);
   const bool was_lost = !released && released.error().code == ErrorCode::kLost;
   if (!released && !(was_lost && options.if_held)) return fail(runtime.log, released.error());
   return say_released(owner.text(), !was_lost, options, backend, runtime, out);

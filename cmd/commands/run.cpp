@@ -130,9 +130,11 @@ RunReport begin_report(const Options& options, const Runtime& runtime, const std
   return report;
 }
 
-void complete(RunReport& report, const Runtime& runtime, const Taken& taken, const Ending& ending) {
+void complete(RunReport& report, const Options& options, const Runtime& runtime, const Taken& taken,
+              const Ending& ending) {
   const SupervisorState& s = taken.state;
-  report.outcome = reported(s);
+  const bool superseded = is_superseded(options, s);
+  report.outcome = superseded ? RunReport::Outcome::kBusy : reported(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
@@ -144,8 +146,10 @@ void complete(RunReport& report, const Runtime& runtime, const Taken& taken, con
   }
   report.locks = s.locks;
   const bool named = s.contention && !s.contention->holders.empty();
-  if (report.outcome == RunReport::Outcome::kBusy && named) report.holder = s.contention->holders.front();
+  if (report.outcome == RunReport::Outcome::kBusy && named && !superseded)
+    report.holder = s.contention->holders.front();
   if (s.contention) report.superseded_by = s.contention->superseded_by;
+  if (superseded && s.lost_why.starts_with(kReplacedBy)) report.superseded_by = s.lost_why.substr(kReplacedBy.size());
 }
 
 /// "run a b -c STR": without -- there is one KEY, and `b` is CMD.
@@ -215,7 +219,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   say_how_it_went(runtime, *taken);
   const Ending ending = ending_of(options, runtime, *taken);
-  complete(report, runtime, *taken, ending);
+  complete(report, options, runtime, *taken, ending);
   report_file->write(report, runtime.log);
   if (ending.signal) die_of(ending.signal);
   return ending.status;

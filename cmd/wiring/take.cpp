@@ -149,13 +149,17 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
   return taken;
 }
 
+bool is_superseded(const Options& options, const SupervisorState& s) {
+  return s.outcome == Outcome::kLost && s.replaced && options.supersedes == Supersedes::kReplace;
+}
+
 int explain_not_taken(const Options& options, const Runtime& asked, const Taken& taken) {
   const Log log = log_about(taken.store, options, asked);
   const Runtime runtime{asked.clock, log, asked.patience};
   const SupervisorState& s = taken.state;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
-  const bool superseded = s.replaced && options.supersedes == Supersedes::kReplace;
-  if (s.outcome == Outcome::kLost) return superseded ? options.conflict_exit_code : exit_status(ErrorCode::kLost);
+  if (is_superseded(options, s)) return options.conflict_exit_code;
+  if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
   if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   if (s.error->code == ErrorCode::kRepeated) {
     runtime.log.notice(s.error->message, {error_name(s.error->code)});

@@ -27,6 +27,9 @@ struct Taken {
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals, RunObserver& observer);
 
+/// Whether it had replaced others (--replace), and gives way to a later run that does.
+bool is_superseded(const Options& options, const SupervisorState& s);
+
 /// For a lock that was not granted, or was lost before anything ran: says why on stderr, and returns the exit status.
 /// If a signal ended the wait, this process dies of that signal instead. REQUIRES: the outcome is kRefused, kLost,
 /// kOverheld or kInterrupted.

@@ -368,10 +368,11 @@ superseded() {
   [ "$(<ran)" = 3 ]
   is_free "$key"
   # One that replaces and runs already is superseded, too.
-  start_watched waiter dlock run --replace "$key" -- sh -c 'echo $$ >pid2; exec sleep 100'
+  start_watched waiter dlock run --replace --report "$PWD/report" "$key" -- sh -c 'echo $$ >pid2; exec sleep 100'
   wait_until filled pid2
   run -0 dlock run --replace -m "push 5" "$key" -- true
   [ "$(how_ended waiter)" = "exit 75" ]
+  jq -e '.outcome == "busy" and .exit_code == 75 and .holder == null and (.why | test("^superseded by .*: push 5$"))' report
   rm pid2
   for n in "-n --permits 2" "--shared"; do
     # shellcheck disable=SC2086

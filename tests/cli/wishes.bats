@@ -241,7 +241,9 @@ once_and_killed() {
   run -0 dlock run --once s6 --remember 366d "$key" -- true
   run -79 dlock release --slot s7 "$key"
   run -0 dlock release --slot s7 --if-held "$key"
-  for n in s s2 s4 s5 s6; do run -0 dlock release --slot "$n" "$key"; done
+  for n in s s2 s4 s5 s6; do run -0 dlock release --events "$PWD/forgotten" --slot "$n" "$key"; done
+  [ "$(jq -r 'select(.event == "released" and .lease and .owner) | .key' forgotten | wc -l)" = 5 ]
+  rm forgotten
   run -0 dlock inspect "$key"
   [[ "$output" != *"slot s"* ]]
   [ ! -e ran ]
