@@ -128,7 +128,7 @@ revoked() {
   start_watched r dlock revoke -w 60s "$key"
   wait_until grep -q TERM history
   bounce
-  wait_section b -t 10s
+  start_watched b dlock run -q -t 10s "$key" -- section
   [ "$(how_ended a)" = "exit 79" ]
   [ "$(how_ended r)" = "exit 0" ]
   [ "$(how_ended b)" = "exit 0" ]
