@@ -11,11 +11,7 @@ namespace {
 
 /// The values of an option, between blanks or bars, besides the names of files; empty when they cannot be known.
 std::string_view value_words(const OptionRow& row) {
-  if (row.value.kind == ValueKind::kChoice) return row.value.name;
-  if (row.id == OptionId::kOnLost) return "term kill ignore signal:USR1 signal:HUP";
-  if (row.id == OptionId::kEvents) return "journald fd:3 off";
-  if (row.id == OptionId::kReport) return "fd:3";
-  return row.id == OptionId::kFaults ? "all none kill stop cut stall delay oneway revoke" : std::string_view();
+  return row.value.kind == ValueKind::kChoice ? row.value.name : row.words;
 }
 
 /// Walks over the words before the one that is being typed, then offers what may follow.

@@ -100,27 +100,42 @@ struct OptionValue {
 /// stands at the top).
 enum ConfigPlace : unsigned { kInDefaults = 1, kInBackend = 2, kInKey = 4 };
 
-/// One option: the only description of it. Parsing, help, completion, environment, configuration files and the check of
-/// the man page read these rows.
-struct OptionRow {
-  OptionId id;
-  std::string_view name;
-  char letter = 0;  ///< 0: none
-  OptionValue value = {};
-  CommandSet commands = 0;         ///< the commands that have it
+/// Properties that few options have.
+struct OptionTraits {
   bool anywhere = false;           ///< may also stand before the command
   bool repeats = false;            ///< each one counts; else the last one wins
   std::string_view variable = {};  ///< in the environment; empty: none
   unsigned config = 0;             ///< of ConfigPlace
   CommandSet flag_only = 0;  ///< commands that read it from the command line alone, or else use a default of their own
   std::string_view preset = {};  ///< the built-in value, as help and `config show` write it; empty: none
-  std::string_view help = {};
-  CommandSet rare = 0;  ///< commands whose --help leaves it out: the manual has it
+  CommandSet rare = 0;           ///< commands whose --help leaves it out: the manual has it
   /// What help says instead in the commands where the option means something else.
   struct {
     CommandSet commands = 0;
     std::string_view help = {};
   } elsewhere = {};
+  std::string_view words = {};  ///< values that completion offers, between blanks, besides those of a choice
+};
+
+/// One option: the only description of it. Parsing, help, completion, environment, configuration files and the check of
+/// the man page read these rows.
+struct OptionRow : OptionTraits {
+  constexpr OptionRow(OptionId its_id, std::string_view its_name, char its_letter, OptionValue its_value,
+                      CommandSet of_commands, std::string_view its_help, const OptionTraits& traits = {})
+      : OptionTraits(traits),
+        id(its_id),
+        name(its_name),
+        letter(its_letter),
+        value(its_value),
+        commands(of_commands),
+        help(its_help) {}
+
+  OptionId id;
+  std::string_view name;
+  char letter;  ///< 0: none
+  OptionValue value;
+  CommandSet commands;  ///< the commands that have it
+  std::string_view help;
 };
 
 /// A name under which users of flock(1) and its kin know an option.
