@@ -12,7 +12,6 @@
 #include <functional>
 
 #include "cmd/bench/bench.h"
-#include "cmd/bench/bench_stock.h"
 #include "cmd/commands/commands.h"
 #include "cmd/options/completion.h"
 #include "cmd/show/exit_status.h"

@@ -4,7 +4,7 @@
 #include "cmd/commands/commands.h"
 #include "cmd/options/command_table.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/section.h"
+#include "cmd/verify/sandbox.h"
 #include "cmd/verify/verify.h"
 #include "lib/base/json_writer.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cmd/batch/step_line.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
 #include "cmd/show/exit_status.h"
 #include "lib/base/system_error.h"
 #include "lib/run/signal_inbox.h"

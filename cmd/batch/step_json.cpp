@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cmd/batch/step_line.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
 
 namespace dlock {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/log.h"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cmd/bench/latencies.h"
 #include "cmd/options/options.h"
@@ -64,5 +65,20 @@ struct BenchStore {
 /// dlock bench: about two seconds of locking a key of its own (dlock.bench) in this store: one process alone, then
 /// --processes that contend. 75 if another bench has the key. Forks. REQUIRES: one thread.
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out);
+
+/// One row of the benchmark: how many orders were served, by as many processes at the same time.
+struct StockBenchRow {
+  enum class Way { kTake, kReserve, kLock };
+  Way way = Way::kTake;
+  int segments = 1;
+  Duration step{0};  ///< what an order does between taking and selling
+  std::size_t orders = 0;
+  Duration took{0};
+  Latencies order{};  ///< from the request to the sale, the step included
+};
+
+/// dlock bench stock: plain takes, and orders with a step of 20 ms under a reservation and under the lock of a segment,
+/// with one segment and with twenty. Forks. Makes stocks of its own and drops them.
+int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out);
 
 }  // namespace dlock

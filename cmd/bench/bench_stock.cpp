@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/bench/bench_stock.h"
+#include "cmd/bench/bench.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -50,7 +50,7 @@ int check_command(const Options& options, LockAdmin& backend, const Runtime& run
 int fence_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
 /// dlock inspect [KEY...]: holders and waiters, of all live locks without KEY. A free lock is an answer like any other:
-/// 0. With --json one object a line. With --watch see watch_locks() and cmd/show/watch.h.
+/// 0. With --json one object a line. With --watch see watch_locks() and cmd/show/screen.h.
 int inspect_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
 /// dlock inspect --watch on a terminal: the locks on the alternate screen, looked at again every --interval (1 s), one

@@ -15,10 +15,10 @@
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/history_text.h"
-#include "cmd/show/watch.h"
+#include "cmd/show/screen.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/human_text.h"
-#include "lib/history/event_source.h"
+#include "lib/history/event_log.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {

@@ -9,9 +9,9 @@
 #include "cmd/show/history_text.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/render.h"
-#include "cmd/show/watch.h"
+#include "cmd/show/screen.h"
 #include "lib/base/human_text.h"
-#include "lib/history/event_source.h"
+#include "lib/history/event_log.h"
 #include "lib/lock/once_session.h"
 
 namespace dlock {

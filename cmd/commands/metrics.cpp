@@ -10,7 +10,7 @@
 #include "cmd/commands/commands.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/render.h"
-#include "lib/history/event_source.h"
+#include "lib/history/event_log.h"
 #include "lib/history/history.h"
 #include "lib/lock/once_session.h"
 

@@ -3,7 +3,7 @@
 
 #include "cmd/commands/commands.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/show/watch.h"
+#include "cmd/show/screen.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 

@@ -16,7 +16,7 @@
 #include "cmd/show/screen.h"
 #include "lib/base/human_text.h"
 #include "lib/history/event.h"
-#include "lib/history/event_source.h"
+#include "lib/history/event_log.h"
 #include "lib/history/moment.h"
 
 namespace dlock {

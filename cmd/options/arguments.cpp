@@ -7,9 +7,8 @@
 #include <span>
 #include <string>
 
+#include "cmd/options/command_table.h"
 #include "cmd/options/completion.h"
-#include "cmd/options/foreign_words.h"
-#include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"

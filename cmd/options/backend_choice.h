@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/options/environment.h"
+#include "cmd/options/settings.h"
 #include "lib/config/backend_url.h"
 #include "lib/config/config.h"
 

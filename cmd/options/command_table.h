@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cmd/options/options.h"
+#include "lib/base/result.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 
@@ -75,5 +79,33 @@ void for_each_word(std::string_view list, Use use) {
     list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
   }
 }
+
+/// A mistake in what the user typed: what is wrong, and how to write it. Exit status 64.
+inline Error usage_error(std::string message, std::string next) {
+  return {ErrorCode::kInvalid, std::move(message), std::move(next)};
+}
+
+/// A word of the user's in a message: in quotation marks, cut after 80 bytes.
+inline std::string in_quotes(std::string_view word) {
+  std::string text = "'";
+  return text.append(utf8_prefix(word, 80)).append(word.size() > 80 ? "...'" : "'");
+}
+
+/// The line of dlock for a command of another lock tool ("unlock", "ls", "logs"); empty: none of them has it.
+std::string_view foreign_command(std::string_view word);
+
+/// The same for an action of `dlock stock` ("list", "cancel").
+std::string_view foreign_stock_action(std::string_view word);
+
+/// The refusal of an option of another lock tool, by its name without dashes or by its letter: what stands for it here.
+std::optional<Error> foreign_option(std::string_view name);
+
+/// A number as in flock's `flock -n 9`: a descriptor of the script, where dlock has a KEY.
+bool is_descriptor(std::string_view word);
+
+/// The advice for that form.
+inline constexpr std::string_view kRestOfScript =
+    "for the rest of a script, flock's descriptor form, write: "
+    "eval \"$(dlock acquire --shell --watch-pid $$ KEY)\" || exit";
 
 }  // namespace dlock

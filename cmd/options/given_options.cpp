@@ -20,8 +20,7 @@ extern ostream cerr;
 #include <CLI/CLI.hpp>
 #pragma GCC diagnostic pop
 
-#include "cmd/options/foreign_words.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"
 

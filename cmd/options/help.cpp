@@ -6,7 +6,6 @@
 #include "cmd/options/option_table.h"
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
-#include "cmd/options/usage_error.h"
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"
 

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "cmd/options/option_values.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
+#include "cmd/options/option_reader.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/slots.h"

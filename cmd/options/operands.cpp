@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cmd/options/foreign_words.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
 #include "lib/base/human_text.h"
 #include "lib/base/result.h"
 #include "lib/lock/lock_name.h"

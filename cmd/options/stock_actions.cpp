@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "cmd/options/foreign_words.h"
-#include "cmd/options/option_values.h"
-#include "cmd/options/usage_error.h"
+#include "cmd/options/command_table.h"
+#include "cmd/options/option_reader.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"

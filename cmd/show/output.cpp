@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "cmd/show/exit_status.h"
 #include "lib/base/descriptor_io.h"
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -34,6 +36,15 @@ bool has_unicode() {
 Error not_for_writing(const std::string& what_was_done) {
   return {ErrorCode::kSystem, "cannot write to stdout: it is closed, or open only for reading",
           what_was_done + "; to throw away what is printed: >/dev/null"};
+}
+
+constexpr std::string_view kWipeLine = "\r\033[K";
+
+/// The longest line that is wiped again: with room for the "^C" that a terminal writes after it.
+std::size_t line_width(int fd) {
+  constexpr std::size_t kRoom = 3;
+  winsize size{};
+  return (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > kRoom ? size.ws_col : 80u) - kRoom;
 }
 
 }  // namespace
@@ -87,6 +98,21 @@ std::string painted(std::string_view text, Paint paint, bool colour) {
   if (!colour || text.empty()) return std::string(text);
   constexpr const char* kCodes[] = {"\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m"};
   return std::string(kCodes[static_cast<std::size_t>(paint)]).append(text).append("\033[0m");
+}
+
+bool TerminalLine::fits(int fd) {
+  const char* kind = getenv("TERM");
+  return isatty(fd) && kind && std::string_view(kind) != "dumb";
+}
+
+void TerminalLine::draw(const std::string& text) {
+  write_in_time(fd_, std::string(kWipeLine) + elided(text, line_width(fd_)));
+  on_screen_ = true;
+}
+
+void TerminalLine::wipe() {
+  if (on_screen_) write_in_time(fd_, kWipeLine);
+  on_screen_ = false;
 }
 
 }  // namespace dlock

@@ -6,7 +6,7 @@
 
 #include "cmd/options/options.h"
 #include "cmd/show/contention.h"
-#include "cmd/show/terminal_line.h"
+#include "cmd/show/output.h"
 #include "lib/base/runtime.h"
 #include "lib/run/run_locked.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cmd/verify/section.h"
+#include "cmd/verify/sandbox.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"

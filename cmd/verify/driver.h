@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/show/terminal_line.h"
+#include "cmd/show/output.h"
 #include "cmd/verify/history.h"
 #include "cmd/verify/sandbox.h"
 #include "cmd/verify/schedule.h"

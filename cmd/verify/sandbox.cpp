@@ -9,19 +9,26 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <ctime>
+#include <optional>
 #include <string_view>
 
-#include "cmd/options/environment.h"
+#include "cmd/options/settings.h"
+#include "cmd/show/exit_status.h"
 #include "cmd/verify/driver.h"
+#include "cmd/verify/history.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
+#include "lib/base/unique_fd.h"
+#include "lib/config/duration_text.h"
 #include "lib/run/descendants.h"
 
 namespace dlock {
@@ -43,8 +50,6 @@ char last_word(int fd) {
   }
   return word;
 }
-
-using namespace std::chrono_literals;
 
 bool is_kept(std::string_view entry) {
   for (const std::string_view name : {std::string_view("DLOCK_"), std::string_view("HOME="), kVerifyMark}) {
@@ -81,6 +86,29 @@ void for_each_process(Use use) {
     if (const auto pid = whole_number<pid_t>(entry->d_name)) use(*pid);
   }
   if (proc) closedir(proc);
+}
+
+constexpr Duration kTickEvery = 10ms;
+
+std::string or_dash(std::optional<std::string> value) { return value && !value->empty() ? *value : "-"; }
+
+/// Waits until `tick`. True: it was asked to end meanwhile, which only a blocked SIGTERM lets it hear.
+bool is_asked_to_end(Clock& clock, TimePoint tick) {
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  for (TimePoint now = clock.now(); now < tick; now = clock.now()) {
+    const timespec rest{.tv_sec = 0, .tv_nsec = (tick - now).count()};
+    if (sigtimedwait(&term, nullptr, &rest) == SIGTERM) return true;
+  }
+  return false;
+}
+
+void go_on_when_asked_to_end() {
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  sigprocmask(SIG_BLOCK, &term, nullptr);
 }
 
 }  // namespace
@@ -280,6 +308,29 @@ bool Sandbox::end_processes() const {
 void Sandbox::remove_directory() const {
   for (const char* name : {"/history", "/password"}) unlink((directory_ + name).c_str());
   rmdir(directory_.c_str());
+}
+
+int section_command(const std::vector<std::string>& words, char** environment) {
+  const bool stubborn = words.size() == 4 && words[3] == "stubborn";
+  if (words.size() != 3 && !stubborn) return exit_status(ErrorCode::kInvalid);
+  if (stubborn) go_on_when_asked_to_end();
+  const UniqueFd history(open(words[0].c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  SystemClock clock;
+  const auto write = [&](Act::What what, std::string text = {}) {
+    return write_all(history.get(), act_line({clock.now(), words[1], what, std::move(text)}));
+  };
+  const Environment given = read_environment(environment);
+  const auto hold = parse_duration(words[2]);
+  if (!hold) return exit_status(ErrorCode::kInvalid);
+  const TimePoint end = clock.now() + *hold;
+  if (!write(Act::What::kBegin, or_dash(given.find("DLOCK_TOKEN")) + ' ' + or_dash(given.find("DLOCK_SLOT")))) {
+    return kHistoryFull;
+  }
+  while (clock.now() < end) {
+    const bool asked = is_asked_to_end(clock, std::min(end, clock.now() + kTickEvery));
+    if (clock.now() < end && !write(asked ? Act::What::kTerm : Act::What::kTick)) return kHistoryFull;
+  }
+  return write(Act::What::kEnd) ? 0 : kHistoryFull;
 }
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
 #include "lib/history/event.h"
+#include "lib/history/history.h"
 
 namespace dlock {
 
@@ -60,5 +62,20 @@ class EventLog {
 
 /// The fields of one event as systemd-journald takes them (systemd.io/JOURNAL_NATIVE_PROTOCOL).
 std::string journal_datagram(const Event& event);
+
+enum class Pipes {
+  kRefused,  ///< as if nothing could be read from them
+  kRead      ///< to their end, for which it waits
+};
+
+/// Calls `use` with each line that was recorded in `place`, the oldest first. Of a file FILE.1, which logrotate leaves,
+/// comes before FILE; the journal is asked through journalctl(1). Misconfigured if no
+/// events are recorded, where they cannot be read, and at a line that is too long for one; Denied if that is not ours
+/// to read.
+Result<void> read_events(const EventPlace& place, const std::function<void(std::string_view line)>& use,
+                         Pipes pipes = Pipes::kRefused);
+
+/// The same as a history that ends `now`.
+Result<History> read_history(const EventPlace& place, WallTime now, Pipes pipes = Pipes::kRefused);
 
 }  // namespace dlock
