@@ -193,14 +193,15 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
   }
   const TimePoint session_until = runtime.clock.now() + runtime.patience;
   auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
+  const bool only_one_is_silent = addresses->size() == 1 && findings.front().verdict == Finding::Verdict::kWarn;
   if (!calls) {
-    const bool said = addresses->size() == 1 && findings.front().verdict == Finding::Verdict::kWarn;
-    if (said) findings.clear();  // the only server does not answer: the session's error says so as well
+    if (only_one_is_silent) findings.clear();  // the session's error says so as well
     findings.push_back(Finding::fail(calls.error()));
     return findings;
   }
   const auto synced = (*calls)->call_until(ask_sync("/"), session_until, nullptr);
   if (!synced) {
+    if (only_one_is_silent && synced.error().code == ErrorCode::kUnavailable) findings.clear();
     findings.push_back(Finding::fail(synced.error()));
     return findings;
   }
