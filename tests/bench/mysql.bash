@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rows of scripts/bench for MariaDB, with a server of their own. Sourced: what redis.bash is given, and its functions
-# `against`, `chain`, `hand_over`, `kept_memory`, `kept_idle`.
+# `against`, `chain`, `hand_over`, `once_that_ran`, `revoke_to_start`, `kept_memory`, `kept_idle`.
 # shellcheck disable=SC2154
 # shellcheck source=tests/support/mysql.bash
 . tests/support/mysql.bash
@@ -22,6 +22,9 @@ mysql_rows() {
   local waiters
   for waiters in 2 64; do hand_over "$waiters" "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50; done
   for waiters in 2 256; do mysql_requests_of_hand_over "$waiters"; done
+  mysql_requests_of_at_least
+  once_that_ran
+  revoke_to_start "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50
   kept_memory
   kept_idle
   kill_server bench
@@ -42,6 +45,16 @@ mysql_requests() {
   dlock run k -- true
   count=$(statements)
   row 'mysql: requests of dlock run k -- true' '<= 3' "$count" '' "$count"
+}
+
+mysql_requests_of_at_least() {
+  local count
+  dlock run --at-least 1s least -- true
+  dlock wait least
+  log_statements
+  dlock run --at-least 1m least -- true
+  count=$(statements)
+  row 'mysql: requests of dlock run --at-least' '<= 4' "$count" 'one more than a release' "$count"
 }
 
 few_statements= # a hand-over with 2 waiters

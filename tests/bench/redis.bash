@@ -21,7 +21,8 @@ redis_rows() {
   for waiters in 2 1000; do redis_requests_of_hand_over "$waiters"; done
   in_order=()
   once_a_period
-  revoke_to_start
+  once_that_ran
+  revoke_to_start "$programs/moments" round-trips "$(port_of bench)" 50
   kept_memory
   kept_idle
   kill_redis bench
@@ -165,27 +166,35 @@ redis_requests_of_hand_over() { # WAITERS
 # --- once per period, and in the place of another --------------------------------------------------------------------
 
 once_a_period() {
-  local count ours theirs ratio
+  local count
   monitor "$stage/monitor"
   dlock run --at-least 1m least -- true
   count=$(requests)
   row 'redis: requests of dlock run --at-least' '<= 3' "$count" 'one more than a release' "$count"
+}
+
+once_that_ran() {
+  local ours theirs ratio busy
   dlock run --once slot once -- true
-  dlock acquire --ttl 1h busy >/dev/null
+  dlock run busy -- sleep 1000 & busy=$!
+  own+=("$busy")
+  until_held busy
   read -r ours theirs ratio < <("$programs/spawn_pairs" "$rounds" dlock run -q --once slot once -- true \
     --- dlock run -q -n -E 0 busy -- true | tail -n 1)
-  row 'redis: --once of a slot that has run' '<= 1.05' "$ours µs" "-n on a busy lock: $theirs µs" "$ratio"
+  row "$backend: --once of a slot that has run" '<= 1.05' "$ours µs" "-n on a busy lock: $theirs µs" "$ratio"
+  kill "$busy"
+  wait "$busy" 2>/dev/null || true
 }
 
 # From the start of `dlock revoke` to that of the next command; the one that is asked ends at once. Two processes start,
 # and five questions follow each other: who holds it, the word, the holder's look, its release, the next one's grant.
-revoke_to_start() {
+revoke_to_start() { # TRIPS...: the command prints what a question costs, a line each
   local i pids start trip took against
   : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
   for ((i = 0; i < 24; i++)); do
     rm -f "$stage/asked" "$stage/next"
     "$programs/moments" starts 20 >>"$stage/starts"
-    "$programs/moments" round-trips "$(port_of bench)" 50 >>"$stage/trips"
+    "$@" >>"$stage/trips"
     dlock run -q revoked -- sleep 1000 & pids=($!)
     until_held revoked
     dlock run -q revoked -- "$programs/moments" stamp "$stage/next" & pids+=($!)
@@ -198,7 +207,7 @@ revoke_to_start() {
   done
   start=$(median_of "$stage/starts") trip=$(median_of "$stage/trips") took=$(median_of "$stage/took")
   against=$(awk -v a="$start" -v b="$trip" 'BEGIN { printf "%.1f", 2 * a + 5 * b }')
-  row 'redis: revoke to the start of the next' '<= 1.9' "$took µs" "messages + starts: $against µs" \
+  row "$backend: revoke to the start of the next" '<= 1.9' "$took µs" "messages + starts: $against µs" \
     "$(quotient "$took" "$against")"
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rows of scripts/bench for ZooKeeper, with a server of their own. Sourced: what redis.bash is given, and its functions
-# `against`, `chain`, `hand_over`, `kept_memory`, `kept_idle`.
+# `against`, `chain`, `hand_over`, `revoke_to_start`, `kept_memory`, `kept_idle`.
 # shellcheck disable=SC2154
 # shellcheck source=tests/support/zookeeper.bash
 . tests/support/zookeeper.bash
@@ -18,6 +18,7 @@ zookeeper_rows() {
   inner_run
   for waiters in 2 64; do hand_over "$waiters" "$programs/zookeeper_lock" "$(port_of bench)" trips 50; done
   for waiters in 2 256; do zookeeper_watches "$waiters"; done
+  revoke_to_start "$programs/zookeeper_lock" "$(port_of bench)" trips 50
   kept_memory
   kept_idle
   kill_server bench
