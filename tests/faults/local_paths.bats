@@ -135,7 +135,7 @@ teardown() { end_world; }
 
 @test "DLOCK_BACKEND that is set and empty is refused, unless the command line says where" {
   run -78 env DLOCK_BACKEND= dlock run k -- touch ran
-  [[ "$output" == *DLOCK_BACKEND*"is empty"* ]]
+  [[ "$output" == *DLOCK_BACKEND*"is set but empty"* ]]
   [ ! -e ran ]
   run -0 env DLOCK_BACKEND= dlock run -b "local:$locks" k -- true
 }

@@ -176,7 +176,7 @@ restarted_with_data() {
 }
 
 @test "server SIGSTOPped for less than the lease: nothing happens" {
-  start_watched a dlock run --ttl 3s k -- section --for 3
+  start_watched a dlock run --ttl 6s k -- section --for 3
   wait_until begun 1
   kill -STOP "$(pid_of_redis one)"
   sleep 1
