@@ -47,7 +47,7 @@ spread_over_slots() { redis_cli "$1" hset "$2" made 0123456789abcdef0123456789ab
   run -78 dlock stock show other
   [[ "$output" == *"there is no stock 'other'"* ]]
   run -78 dlock stock show phone -b "$(redis_url one)?stock_slots=6"
-  [[ "$output" == *"stock_slots=6 is gone"* ]]
+  [[ "$output" == *"stock_slots=6 was removed"* ]]
   create 4 2
   run -0 dlock stock take phone -b "$(redis_url one)?stock_slots=1" --qty 4 --id b
 }

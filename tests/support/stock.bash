@@ -96,7 +96,7 @@ silence_says_how_to_repeat() {
       # shellcheck disable=SC2086
       run -69 dlock stock $step --connect-timeout 1s
       echo "$way $step: $output"
-      [[ "$output" == *"; it may have been done"*"nothing twice: dlock stock ${step%% *} --qty 2 --id dlock-"*" phone" ]]
+      [[ "$output" == *"; it may have been done"*"without doing it twice: dlock stock ${step%% *} --qty 2 --id dlock-"*" phone" ]]
       network pass
       line=${output##*twice: }
       run -0 bash -c "$line"
@@ -108,7 +108,7 @@ silence_says_how_to_repeat() {
     # shellcheck disable=SC2086
     run -69 dlock stock $step --connect-timeout 1s
     echo "$step: $output"
-    [[ "$output" == *"; it may have been done"*"nothing twice: dlock stock "* ]]
+    [[ "$output" == *"; it may have been done"*"without doing it twice: dlock stock "* ]]
     network pass
   done
 }

@@ -40,7 +40,7 @@ std::string without_arguments(const std::string& text) { return text.substr(0, t
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes nothing new",
-                 "raise maxmemory, or free some memory; held locks can still be renewed and released"};
+                 "raise maxmemory, or free some memory; what is held can still be renewed and released"};
   }
   if (is_refused_for(reply, "MISCONF")) {
     return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
