@@ -246,7 +246,7 @@ stores_with() { # [URL...]
       run bash -c "dlock acquire --events events $options $key >/dev/full"
       echo "$store $options: $status $output"
       [ "$status" = 71 ]
-      [[ "$output" == *"cannot write to stdout: No space left"*"the lock on $key was given back"* ]]
+      [[ "$output" == *"cannot write to stdout: No space left"*"the lock on $key was released"* ]]
       run -0 dlock run -n "$key" -- true
       [ "$(grep -o '"event":"[a-z]*"' events | tr '\n' ' ')" = '"event":"granted" "event":"released" ' ]
     done

@@ -155,7 +155,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
 
 @test "a login for each host of a URL is 64 and never one server instead of three" {
   run -64 dlock run -b redlock://u:p@127.0.0.1:1,u:p@127.0.0.1:2,u:p@127.0.0.1:3 "$key" -- touch ran
-  [[ "$output" == *"more than one @"*"in front of all hosts: redlock://user:password@h1,h2,h3"* ]]
+  [[ "$output" == *"more than one @"*"before all hosts: redlock://user:password@h1,h2,h3"* ]]
   [[ "$output" != *u:p* ]]
   [ ! -e ran ]
 }

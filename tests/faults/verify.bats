@@ -113,7 +113,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   start_watched end bash -c 'exec dlock verify --ttl 2s --duration 60s >full'
   wait_until has 1 holders dlock.verify/one
   run -75 dlock verify
-  [[ "$output" == *"another dlock verify is at work"* ]]
+  [[ "$output" == *"another dlock verify is running"* ]]
   kill "$(pid_of end)"
   none_left() { [ -z "$(left_behind)" ]; }
   wait_until none_left
