@@ -96,6 +96,7 @@ SCRIPT
   # As if that one, whose descriptor does not block, had every line first.
   start_watched end bash -c 'exec "$@" <<<line' bash "${python[@]}" "$support/denying.py" read 0 0 EAGAIN dlock hold k
   has_tried() { [ -s end ] || awk -v busy=5 '{ exit !($14 + $15 > busy) }' "/proc/$(pid_of end)/stat"; }
+  wait_until is_held k
   wait_until has_tried
   run -75 dlock run -q -n k -- true
   kill -TERM "$(pid_of end)"

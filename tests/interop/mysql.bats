@@ -232,11 +232,11 @@ uncommitted() { # STRATEGY STATEMENT
   local strategy
   for strategy in unique occupy; do
     with $strategy
-    start_watched holder dlock run --ttl 4s k -- sleep 3
+    start_watched holder dlock run --ttl 9s k -- sleep 5
     wait_until is_held k
     open_session other app@one
     say_in other "START TRANSACTION; SELECT owner FROM locks.dlock_$strategy WHERE name = 'k' FOR UPDATE" >/dev/null
-    sleep 1.5
+    sleep 3.2 # a renewal is due after 3 s
     say_in other COMMIT
     [ "$(how_ended holder)" = "exit 0" ]
     close_session other
