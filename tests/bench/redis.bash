@@ -195,7 +195,7 @@ revoke_to_start() { # TRIPS...: the command prints what a question costs, a line
     rm -f "$stage/asked" "$stage/next"
     "$programs/moments" starts 20 >>"$stage/starts"
     "$@" >>"$stage/trips"
-    dlock run -q revoked -- sleep 1000 & pids=($!)
+    dlock run -q revoked -- sleep 1000 2>/dev/null & pids=($!)
     until_held revoked
     dlock run -q revoked -- "$programs/moments" stamp "$stage/next" & pids+=($!)
     until [ "$(dlock inspect --json revoked | jq '.waiters | length')" = 1 ]; do sleep 0.02; done
