@@ -111,6 +111,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   done
 }
 
+# bats test_tags=all
 @test "a key is data, whatever it says; 255 bytes of it fit" {
   local strange long strategy
   printf -v long '%0255d' 7
@@ -181,6 +182,7 @@ article() { # take|free KEY
   [ "$(sql app@mysql "USE locks; $statement; SELECT ROW_COUNT()" 2>/dev/null)" = 1 ]
 }
 
+# bats test_tags=all
 @test "a table of one's own: what it lacks is 78, with the SQL that adds it; setup makes one that is missing" {
   local strategy
   for strategy in unique occupy; do
@@ -207,6 +209,7 @@ article() { # take|free KEY
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a table of one's own that cannot be a lock: without a unique name, with numbers for names, names too short: 78" {
   local change
   for change in "DROP INDEX method_name" "DROP INDEX method_name, ADD UNIQUE (method_name, id)" "MODIFY method_name INT NOT NULL" \
@@ -261,6 +264,7 @@ article() { # take|free KEY
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "N7: dlock and programs that follow the articles, all at once: at most one is inside" {
   local strategy i
   inside() { mkdir inside && sleep 0.02 && rmdir inside || touch two-inside; }
@@ -288,6 +292,7 @@ article() { # take|free KEY
   [ ! -e inside ]
 }
 
+# bats test_tags=all
 @test "N7: what another program holds has no end: inspect says so, gc leaves it, force-release takes it when told to" {
   local strategy
   for strategy in unique occupy; do
@@ -307,6 +312,7 @@ article() { # take|free KEY
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "N7: occupy: a state that is set back by hand ends dlock's hold (79), and what it left gives no other's hold away" {
   articles_table occupy
   add_missing

@@ -125,7 +125,7 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
 
 @test "5.1 every exit status of CMD is returned exactly" {
   local n
-  for n in {0..255}; do
+  for n in {0..9} {10..60..10} {64..79} {124..129} 254 255; do # dlock has statuses of its own among them
     run "-$n" dlock run k -- sh -c "exit $n"
   done
 }

@@ -104,6 +104,7 @@ hears() {
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a cluster: both forms of publishing are heard and used; a name whose keys are in several slots is refused" {
   local node=${DLOCK_TEST_CLUSTER#redis+cluster://}
   node=redis://${node%%,*}

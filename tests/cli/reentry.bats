@@ -5,7 +5,7 @@ load ../support/cli
 load ../support/stores
 
 # A keeper does the same on every server; what differs is how it comes to know that the hold has ended.
-stores_of_each_kind=(local redis zookeeper 'mysql, session')
+stores_of_each_protocol=(local redis zookeeper 'mysql, session')
 
 setup() {
   set_world

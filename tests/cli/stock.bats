@@ -127,6 +127,7 @@ _refund_parts() {
   run -64 dlock stock add "$phone" --qty 1 --refund-id r1
   balanced
 }
+# bats test_tags=all
 @test "refund in parts, each once under an id of its own" { on_each _refund_parts; }
 
 _json() {
@@ -197,6 +198,7 @@ _run_fails() {
   is total 7
   is open 0
 }
+# bats test_tags=all
 @test "run: any other end of CMD gives its part back, and the id is free again" { on_each _run_fails; }
 
 _run_short() {
@@ -220,6 +222,7 @@ _run_short() {
   [ ! -e ran ]
   is total 1
 }
+# bats test_tags=all
 @test "run: short is 80; while something may come back it waits, and -n is busy" { on_each _run_short; }
 
 _killed() {
@@ -283,6 +286,7 @@ _renewed() {
   [ "$(how_ended a)" = "exit 0" ]
   is taken 3
 }
+# bats test_tags=all
 @test "run: the reservation is renewed while CMD runs, also while dlock is stopped" { on_one _renewed; }
 
 _dropped() {
@@ -295,6 +299,7 @@ _dropped() {
   [ "$(how_ended a)" = "exit 79" ] # CMD ended with 0, and yet it was not sold
   is taken 0
 }
+# bats test_tags=all
 @test "run: what is not its own any more is not sold, whatever CMD says: 79" { on_each _dropped; }
 
 _mode_lock() {
@@ -321,6 +326,7 @@ _mode_lock() {
   is_free "stock:$phone:0"
   balanced
 }
+# bats test_tags=all
 @test "run --mode lock: one command a segment, each under its lock; the next one waits" { on_each _mode_lock; }
 
 # --- what cannot be ------------------------------------------------------------------------------------------------------
@@ -409,6 +415,7 @@ _mode_lock() {
 }
 
 taken_from() { dlock stock show "$1" --json | jq -e '.taken > 0'; }
+# bats test_tags=all
 @test "a benchmark of stocks that is ended drops its own, and its takers are gone" {
   start_watched end dlock bench stock
   local one=

@@ -32,7 +32,9 @@ held_and_seen() {
   [ ! -e ran ]
   is_free "$key"
 }
-@test "each store runs, excludes, shows who holds and why, serves who waits, and is free afterwards" { on_each_store held_and_seen; }
+@test "each store runs, excludes, shows who holds and why, serves who waits, and is free afterwards" {
+  on_each_store held_and_seen redlock 'redisson, fenced' 'mysql, session'
+}
 
 limited() {
   hold_lock "$key"

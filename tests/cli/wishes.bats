@@ -89,6 +89,7 @@ asked_twice() {
   [ "$(wc -l <asked)" = 1 ]
   jq -se --arg by "revoked by $(id -un)@$(hostname): first" --arg key "$key" 'any(.[]; .key == $key and .event == "lost" and .why == $by)' events
 }
+# bats test_tags=all
 @test "each store: a second revoke while the first is at work, and revokers that are killed" { on_each_store asked_twice; }
 
 asked_while_it_ends() {
@@ -105,6 +106,7 @@ asked_while_it_ends() {
     run -0 dlock run -n "$key" -- true # nothing of the word is left for the next one
   done
 }
+# bats test_tags=all
 @test "each store: a revoke that meets the release" { on_each_store asked_while_it_ends; }
 
 # One that is stopped has it still; one that came in while it was waited for was never asked.
@@ -248,6 +250,7 @@ once_and_killed() {
   [[ "$output" != *"slot s"* ]]
   [ ! -e ran ]
 }
+# bats test_tags=all
 @test "each store that can: a slot whose run was killed runs again, and gc leaves what is remembered" { on_each_store once_and_killed; }
 
 kept_without_both() {

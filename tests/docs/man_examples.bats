@@ -112,6 +112,7 @@ backup under nightly" ]
   [ "$(cat "$calls")" = "charge-card under tickets" ]
 }
 
+# bats test_tags=all
 @test "dlock-verify(1)" {
   start_redis one
   here redis://10.0.3.7 "$(redis_url one)"

@@ -18,6 +18,7 @@ teardown() { end_world; }
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
+# bats test_tags=all
 @test "a waiter SIGKILLed or stopped leaves nothing that keeps others waiting longer than its own lease" {
   hold_section a
   wait_section b
@@ -50,6 +51,7 @@ teardown() { end_world; }
   history check --sections 3
 }
 
+# bats test_tags=all
 @test "server SIGKILLed and restarted: --at-least keeps, --once remembers" { kept_over_restart one restart_mysql --once s; }
 
 @test "server gone for good: the command is ended before its lease is, 79, with the reason; a new one gets 69" {
@@ -82,6 +84,7 @@ teardown() { end_world; }
   [ $((SECONDS - begin)) -le 5 ]
 }
 
+# bats test_tags=all
 @test "no connection left: 69 with the server's reason, and the holder keeps its lock" {
   start_watched a dlock run --ttl 4s k -- section --for 6
   wait_until begun 1
@@ -95,6 +98,7 @@ teardown() { end_world; }
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "KILL of every connection, again and again: the holder keeps the lock, the waiter is served" {
   start_watched a dlock run --ttl 2s k -- section --for 2
   wait_until begun 1
@@ -126,6 +130,7 @@ teardown() { end_world; }
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "the server becomes read-only under holders and stays so: 79 in time; who gives back, and a new one, are told why" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   local strategy
@@ -170,6 +175,7 @@ refused_soon() { # STATUS PATTERN
   with_each_strategy one refused_soon 69 'read-only'
 }
 
+# bats test_tags=all
 @test "the server logs statements, which our changes are not: 78 with what to set, whatever the strategy" {
   start_mysql logging --server-id=1 --log-bin=log --binlog-format=STATEMENT
   dlock setup -b "$(mysql_url logging owner)"
@@ -184,6 +190,7 @@ refused_soon() { # STATUS PATTERN
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a sleeping connection is closed by the server's wait_timeout: the lease is renewed on a new one" {
   sql one 'SET GLOBAL wait_timeout = 1'
   start_watched a dlock run --ttl 6s k -- section --for 5
@@ -195,6 +202,7 @@ refused_soon() { # STATUS PATTERN
 # --- operators -------------------------------------------------------------------------------------------------------
 
 # Ids of sessions begin anew with the server, and a lease without a process keeps its old one.
+# bats test_tags=all
 @test "force-release of a lease from before a restart ends no session that has its number by now" {
   run -0 dlock acquire --ttl 1h old
   local id innocent
@@ -213,6 +221,7 @@ refused_soon() { # STATUS PATTERN
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "every row is deleted by hand: 79, and the lock is not made again; tokens go on upwards" {
   hold_section a
   sql one "$(sql one "SELECT CONCAT('DELETE FROM locks.', table_name, ';') FROM information_schema.tables

@@ -33,6 +33,7 @@ switch_over() { # OLD NEW: at $at
   sql "$2" 'STOP SLAVE; SET GLOBAL read_only = OFF'
 }
 
+# bats test_tags=all
 @test "the writable one is found, wherever it stands in the URL; if it is down, or none is writable, 69 names each reason" {
   run -0 dlock run -n k -- true
   run -0 dlock run -n -b "mysql://app@127.0.0.1:$(port_of two),127.0.0.1:$(port_of one)/locks" k -- true
@@ -46,6 +47,7 @@ switch_over() { # OLD NEW: at $at
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a server whose InnoDB is read-only, whatever its read_only, is not the writable one" {
   kill_server two TERM
   printf '%s\0' --innodb-read-only --read-only=OFF --skip-slave-start --skip-log-bin >>"$servers/two/options"
@@ -94,6 +96,7 @@ switch_over_of_root() { # STRATEGY
   history check --sections 2
   [ "$(sql one 'SELECT @@gtid_binlog_pos')" = "$at" ]
 }
+# bats test_tags=all
 @test "lease: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root lease; }
 
 # bats test_tags=all
@@ -116,6 +119,7 @@ switch_over_of_root() { # STRATEGY
 }
 
 # What asynchronous replication can lose, the manual tells. The holder hears it at its next renewal.
+# bats test_tags=all
 @test "a failover that lost the row: the holder is told at its next renewal, 79" {
   sql two 'STOP SLAVE'
   start_watched a dlock run --ttl 3s k -- section --for 30
@@ -126,6 +130,7 @@ switch_over_of_root() { # STRATEGY
   run -0 dlock run -n k -- section
 }
 
+# bats test_tags=all
 @test "no switch-over comes: the command is ended before its lease is, 79, and the replica is never written to" {
   start_watched a dlock run --ttl 2s k -- section --for 30
   wait_until begun 1
@@ -187,8 +192,10 @@ behind_one_name() { # USER STRATEGY
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
 }
+# bats test_tags=all
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
 
+# bats test_tags=all
 @test "a take and a refund of a stock go along with the name of the primary" {
   start_name one
   use "$(mysql_url primary)"

@@ -17,8 +17,10 @@ teardown() { end_world; }
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { black_hole hold; }
 
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: refused" { outage_under_a_waiter refuse; }
 
+# bats test_tags=all
 @test "a waiter in a black hole keeps to --wait, and keeps nobody else waiting" {
   DLOCK_BACKEND=$direct hold_lock k
   start_watched b dlock run -q -w 2 --ttl 2s k -- touch ran
@@ -60,6 +62,7 @@ cut_life() { # DIRECTION N
   [[ "$status" = 0 && "$(wc -l <ran)" = 1 ]] || { echo "$1 $2: $status, $output"; false; }
   DLOCK_BACKEND=$direct is_free "k-$1-$2"
 }
+# bats test_tags=all
 @test "lease cut behind every single packet of a life, in both directions: ran once, released, nobody is told otherwise" {
   packets life first
   behind_each_packet cut_life

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # Many that want one lock of MySQL: order of arrival, equal shares, and what a hand-over costs the server.
 load ../support/cli
 load ../support/mysql
@@ -54,7 +55,6 @@ all_served() { # N
   diff order <(seq 24 | grep -vxE "${gone// /|}")
 }
 
-# bats test_tags=all
 @test "eight contenders get equal shares: Jain index at least 0.99" {
   script contender <<'SCRIPT'
 #!/bin/bash
@@ -86,7 +86,6 @@ requests_with() { # N
   rm -f order w*
 }
 
-# bats test_tags=all
 @test "a hand-over costs the server the same, however many wait" {
   patience=60
   local few many

@@ -35,6 +35,7 @@ supervisor_killed() { # STRATEGY
   history check --sections 2
   gap_below 1500
 }
+# bats test_tags=all
 @test "session: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed session; }
 
 silence() { # STRATEGY
@@ -47,6 +48,7 @@ silence() { # STRATEGY
   a_ends_b_follows 79
 }
 @test "session: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence session; }
+# bats test_tags=all
 @test "row: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence row; }
 
 frozen() { # STRATEGY
@@ -59,6 +61,7 @@ frozen() { # STRATEGY
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
 }
+# bats test_tags=all
 @test "session: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen session; }
 
 # The connection is reset: the server has let go by then, and says so; the command is ended as soon as that can be.
@@ -74,6 +77,7 @@ reset_noticed() { # STRATEGY HOW
   [ "$ms" -lt $((6000 * slowness)) ] # 0.6 s on an idle machine; the lease has 20 s
 }
 @test "session: its connection is KILLed: noticed at once, 79" { reset_noticed session kill_connections; }
+# bats test_tags=all
 @test "session: the server is SIGKILLed: noticed at once, 79" { reset_noticed session kill_server; }
 
 # The waiter's connection is KILLed: it lines up again.
@@ -90,6 +94,7 @@ waiter_killed() { # STRATEGY
 waiting="SELECT id FROM information_schema.processlist WHERE user = 'app' AND time_ms > 100
   AND (info LIKE '%GET_LOCK(%' OR info LIKE '%FOR UPDATE') AND info NOT LIKE '%GET_LOCK(%,0)'"
 waits_for_it() { [ "$(sql one "$waiting")" ]; }
+# bats test_tags=all
 @test "session: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed session; }
 
 restarted() { # STRATEGY
@@ -102,6 +107,7 @@ restarted() { # STRATEGY
   run -75 dlock run -q -n k -- true
   a_ends_b_follows 0
 }
+# bats test_tags=all
 @test "unique: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted unique; }
 
 # The keeper last, or a busy kernel closes its connection before it comes to end the command of the other.
@@ -139,8 +145,10 @@ keeper_killed() { # STRATEGY
   run -0 dlock run -q -w 25 k -- section
   awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
 }
+# bats test_tags=all
 @test "session: keeper SIGKILLed: 79, the next token is higher" { keeper_killed session; }
 
+# bats test_tags=all
 @test "session: the server becomes read-only under a holder: the lock stays, and the command's status is dlock's" {
   use_strategy session
   start_watched a dlock run --ttl 2s k -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 7' 2>said

@@ -19,6 +19,7 @@ teardown() { end_world; }
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
+# bats test_tags=all
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
   supervisor_killed 1000 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
@@ -48,6 +49,7 @@ teardown() { end_world; }
 
 @test "--fair: in order of arrival, and nobody is let by" { fair_order; }
 
+# bats test_tags=all
 @test "--fair: in order of arrival also after an outage with data, whoever comes back first" {
   start_redis durable --appendonly yes --appendfsync always
   use "$(redis_url durable)"
@@ -100,6 +102,7 @@ restarted_with_data() {
   [ "$(how_ended b)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "the right to read the key is taken away for a moment under a holder: that is no loss" {
   start_watched a dlock run --ttl $((6 * slowness))s --events "$PWD/events" k -- work command
   wait_until filled command.pid
@@ -137,6 +140,7 @@ restarted_with_data() {
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "server SIGKILLed and restarted with its data: --at-least keeps, --once remembers" {
   start_redis durable --appendonly yes --appendfsync always
   use "$(redis_url durable)"
@@ -204,6 +208,7 @@ restarted_with_data() {
 }
 
 @test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
+# bats test_tags=all
 @test "memory is full: an operator frees what is held, of every mode" {
   local mode
   for mode in --exclusive --shared --permits=2 --lock-delay=1s; do
@@ -277,11 +282,13 @@ through_proxy() {
 }
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+# bats test_tags=all
 @test "black hole over a command that ignores TERM: KILL before the lease ends" { through_proxy; black_hole drop --stubborn; }
 # bats test_tags=all
 @test "a stall of 0.4 ttl that heals costs nothing" { through_proxy; stall_that_heals 3 4 1.2; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
 have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
 # bats test_tags=all
@@ -343,6 +350,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
 
 # --- events ----------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "a renewal that is not confirmed, a loss by force and a server that is gone are events" {
   export DLOCK_EVENTS=$PWD/events
   script_victims

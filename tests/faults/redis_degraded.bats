@@ -43,6 +43,7 @@ SCRIPT
   run -0 dlock run -n -b "$(redis_url spare)" k -- true
 }
 
+# bats test_tags=all
 @test "--fallback: one after the other, down to local" {
   script_show
   kill_redis one
@@ -52,6 +53,7 @@ SCRIPT
   [[ "$stderr" == *"falling back to $(redis_url spare)"*"falling back to local:$locks"* ]]
 }
 
+# bats test_tags=all
 @test "--fallback: also from a server that is loading its data, and from one whose memory is full" {
   redis_cli one config set maxmemory 1
   run -0 --separate-stderr dlock run -n --fallback "$(redis_url spare)" k -- true
@@ -111,6 +113,7 @@ takes_no_changes() { # WORDS: how that is said
   [ "$(redis_cli spare dbsize)" = 0 ]
 }
 
+# bats test_tags=all
 @test "--fallback: the server dies while we wait in its queue; the wait goes on at the second one" {
   script show_where <<'SCRIPT'
 #!/bin/sh
@@ -141,6 +144,7 @@ SCRIPT
   run -0 dlock wait -n k
 }
 
+# bats test_tags=all
 @test "--fallback by environment and by configuration: flag before variable before file" {
   script_show
   kill_redis one
@@ -175,6 +179,7 @@ TOML
   run -7 dlock run -n --if-unavailable=run k -- sh -c 'exit 7'
 }
 
+# bats test_tags=all
 @test "--if-unavailable=run comes after the last fallback, and after --connect-timeout" {
   script_show
   kill -STOP "$(pid_of_redis one)" "$(pid_of_redis spare)"
@@ -185,6 +190,7 @@ TOML
   [ "$output" = "none none" ]
 }
 
+# bats test_tags=all
 @test "--if-unavailable by configuration; the flag wins" {
   kill_redis one
   cat >config.toml <<TOML
@@ -273,6 +279,7 @@ start_loading() {
   run -0 dlock run --connect-timeout 60s -b "$(redis_url slow)" k -- true
 }
 
+# bats test_tags=all
 @test "a server that dies under a holder and loads its data when it is back: the lease goes on" {
   start_redis durable --appendonly yes --appendfsync always
   seq 3000 | awk '{ print "SET other:" $1 " v" }' | redis_cli durable --pipe

@@ -10,6 +10,7 @@ teardown() { end_world; }
 
 # --- Sentinel --------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "sentinel: --fair is in order of arrival, and nobody is let by" {
   start_sentinels
   use "$url"
@@ -54,6 +55,7 @@ failed_over() {
 }
 all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep -c .)" -ge 5 ]; }
 
+# bats test_tags=all
 @test "cluster: a holder renews while the token of its lock lies at the other node of a slot that moves" {
   start_cluster
   use "$url"
@@ -73,6 +75,7 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
 
 # --- dlock itself ----------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "sentinel: a lock is held across the death of the master, and its command is not disturbed" {
   start_sentinels
   export DLOCK_BACKEND=$url
@@ -125,6 +128,7 @@ is_renewed() { # SERVER KEY
 
 end_of_permit() { redis_cli c zrange 'p{x}:timeout' 0 0 withscores | tail -n 1; }
 
+# bats test_tags=all
 @test "cluster: a slot moves under a holder and a waiter: half of its keys for a while (TRYAGAIN), then all" {
   start_cluster
   export DLOCK_BACKEND=$url
@@ -215,6 +219,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   both_are_served
 }
 
+# bats test_tags=all
 @test "sentinel: a failover that lost the key: the next renewal says lost, 79" {
   start_sentinels
   export DLOCK_BACKEND=$url
@@ -255,6 +260,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
 }
 
 # A key of this node is as good as one of another: both are refused, and what went along with the greeting is undone.
+# bats test_tags=all
 @test "redis:// at a node of a cluster: every command is 78 for every key, with the right scheme, and nothing is left" {
   start_cluster
   local key words node
@@ -280,6 +286,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   DLOCK_BACKEND=$url run -0 dlock run -n b -- true
 }
 
+# bats test_tags=all
 @test "cluster: nodes that are called by an address that leads nowhere from here: address-map is named" {
   start_cluster
   local node
@@ -291,6 +298,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [[ "$output" == *"cannot reach 127.0.0.1:1:"*"?address-map=127.0.0.1:1="* ]]
 }
 
+# bats test_tags=all
 @test "redis:// at a sentinel: 78, and how it is named" {
   start_sentinels
   run -78 dlock run -n --if-unavailable run -b "redis://$(address s1)" k -- touch ran

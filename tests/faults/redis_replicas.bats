@@ -40,6 +40,7 @@ refused() { # WHAT OPTION...: 69, with what was missing; nothing was run and not
   [[ "$output" =~ ^[0-9a-f]{32}$ ]]
 }
 
+# bats test_tags=all
 @test "wait_replicas=all: each of three replicas has it" {
   start_pair
   start_replica three one
@@ -87,6 +88,7 @@ SCRIPT
   nothing_is_left_on one
 }
 
+# bats test_tags=all
 @test "too few replicas are like a server that is down: --fallback and --if-unavailable are for them too" {
   start_pair
   freeze two
@@ -124,6 +126,7 @@ SCRIPT
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "acquire, renew and release from the command line: confirmed as well" {
   start_pair
   use "$(redis_url one)?wait_replicas=1"
@@ -154,6 +157,7 @@ fail_over() {
   wait_until redis_line two master role
 }
 
+# bats test_tags=all
 @test "trap X7, without wait_replicas: a primary dies before its replica has the lock, which is handed out twice" {
   start_cut_pair
   DLOCK_BACKEND=$(redis_url one) start_watched a dlock run --ttl 10s k -- section --for 30
@@ -166,6 +170,7 @@ fail_over() {
   [ "$(how_ended a)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "trap X7, with wait_replicas: such a lock is not handed out in the first place" {
   start_cut_pair
   local which
@@ -213,6 +218,7 @@ fail_over() {
 }
 renewed_on() { [ "$(redis_cli "$1" pttl k)" -gt 28000 ]; }
 
+# bats test_tags=all
 @test "sentinel, wait_replicas=all: a replica that leaves to be promoted still counts" {
   start_sentinels
   start_replica three one

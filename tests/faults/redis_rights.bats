@@ -179,6 +179,7 @@ everything_works_with() { # KEY
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "each right that is missing is found before the lock is had, 77, and nothing is held then; or it is not needed" {
   grant_rights_of_the_man_page '~*'
   local right mode
@@ -323,6 +324,7 @@ SCRIPT
 
 # --- a replica -------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "a replica in the URL: 69, it is called what it is, and the primary or the sentinels are asked for" {
   start_redis copy --replicaof 127.0.0.1 "$(port_of one)"
   wait_until redis_line copy master_link_status:up info replication
@@ -377,6 +379,7 @@ SCRIPT
 }
 
 # What cannot be a lock is neither waited for nor called a client's, and an operator has to say that he means it.
+# bats test_tags=all
 @test "data at the name of a lock: 78 and what it is, at once; force-release deletes it only with --foreign-data" {
   local url layout made what server
   start_redis two --appendonly yes
@@ -415,6 +418,7 @@ DATA
 }
 
 # What was read at the start is not the password any more.
+# bats test_tags=all
 @test "a password file that is written anew: holder and waiter log in with what it says now" {
   script_section
   redis_cli one acl setuser app on '>secret' '~*' '&*' '+@all'

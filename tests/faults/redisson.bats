@@ -29,10 +29,12 @@ through_proxy() {
   use "$(redis_url one)?layout=redisson&kind=fenced"
   everything_stopped
 }
+# bats test_tags=all
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 
 @test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
+# bats test_tags=all
 @test "every kind: memory is full: what is held is renewed and given back, and nothing new is had" {
   local kind words owner _
   for kind in lock spin fenced fair rw read semaphore permits; do
@@ -53,6 +55,7 @@ through_proxy() {
   done
   [ ! -e ran ]
 }
+# bats test_tags=all
 @test "CLIENT KILL on everybody: the holder keeps the lock, and the waiter comes right behind it" { everybody_is_killed; }
 
 @test "server restarted empty: the next renewal says lost, 79" {
@@ -62,6 +65,7 @@ through_proxy() {
   [ "$(how_ended a)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "every kind: its data is flushed, expires or is given to others while it is held: 79, and nothing is made anew" {
   local kind what words n=0
   while read -r kind what; do

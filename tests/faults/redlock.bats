@@ -166,6 +166,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 }
 
 # The next renewal would come after 200 s.
+# bats test_tags=all
 @test "all restarted empty: the holder hears of it by the end of its connections, 79" {
   five_servers --appendonly no
   local i
@@ -179,6 +180,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   [ "$(how_ended a)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
   five_servers
   ttl=$((6 * slowness))s hold_section a
@@ -192,6 +194,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   all_say "0 0 0 0 0" exists k
 }
 
+# bats test_tags=all
 @test "the key overwritten by somebody else on three servers: 79, and theirs is left alone" {
   five_servers
   hold_section a
@@ -201,6 +204,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   all_say "1 1 1 0 0" exists k
 }
 
+# bats test_tags=all
 @test "memory is full on all: renewals and the release still work, a new lock is refused with the reason" {
   five_servers
   start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((5 * slowness))
@@ -252,6 +256,7 @@ section_while_clocks_step() { # SECONDS: those of the first two; the run goes on
   run -0 dlock run -q -n --ttl $((2 * slowness))s k -- section
   history check --sections 2
 }
+# bats test_tags=all
 @test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
   section_while_clocks_step 60
 }
@@ -262,6 +267,7 @@ section_while_clocks_step() { # SECONDS: those of the first two; the run goes on
 
 # --- splits --------------------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "split two, two and one: busy (75) without hanging, the one vote is given back, and a wait ends with the leases" {
   five_servers
   local i ms=$((1500 * slowness))
@@ -323,6 +329,7 @@ CODE
   supervisor_killed 1000
 }
 
+# bats test_tags=all
 @test "an inner hold outlives the outer one, on what is left of the servers, and frees the lock at its end" {
   five_servers
   start_watched a dlock run --ttl $((2 * slowness))s k -- sh -c 'dlock run --ttl "$0" k -- section --for "$1" >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done' $((2 * slowness))s $((3 * slowness))

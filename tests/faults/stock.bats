@@ -21,6 +21,7 @@ through_proxy() {
   cuts_in_a_take 3
 }
 
+# bats test_tags=all
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
   create 100 7
@@ -101,6 +102,7 @@ through_proxy() {
   is taken 1
 }
 
+# bats test_tags=all
 @test "no memory left: a take is refused, what gives back goes through" {
   start_redis one
   use "$(redis_url one)"
@@ -118,6 +120,7 @@ through_proxy() {
   is total 10
 }
 
+# bats test_tags=all
 @test "the rights that dlock-redis(7) lists are enough for a stock; without those of stocks it is 77" {
   start_redis one
   local rights more url
@@ -202,10 +205,12 @@ without_any_right() { # [PARAMETER]
   use "redis://seller@127.0.0.1:$(port_of one)${1-}"
   each_right_missing
 }
+# bats test_tags=all
 @test "without any one of the rights a step is done or not, and the stock is right" { without_any_right; }
 # bats test_tags=all
 @test "without any one of the rights: the same with counters" { without_any_right '?stock=decr'; }
 
+# bats test_tags=all
 @test "a stock that has sold as many as it can count refuses the next take and stays as it is" {
   start_redis one
   local way most=9007199254740992
@@ -224,6 +229,7 @@ without_any_right() { # [PARAMETER]
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
   through_proxy
   create 10 2

@@ -14,6 +14,7 @@ on_cluster() {
   use "$url"
 }
 
+# bats test_tags=all
 @test "one request is one script on one master, and stocks lie on all of them by their names" {
   on_cluster
   local name node

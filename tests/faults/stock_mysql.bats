@@ -34,6 +34,7 @@ take_is_cut() { # WAY
   black_hole 2
 }
 
+# bats test_tags=all
 @test "the server is killed and comes back while CMD runs: sold once, or given back" {
   create 10 2
   start_watched a dlock stock run phone --qty 2 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
@@ -61,6 +62,7 @@ take_is_cut() { # WAY
   [ "$(how_ended stress)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "while the server is away a take waits for it, until the connect timeout: 69" {
   create 10 2
   kill_server one
@@ -80,6 +82,7 @@ last_item() { # WAY
   run -80 dlock stock take phone -n
   is taken 21
 }
+# bats test_tags=all
 @test "the last item of twenty segments is found in one request: guarded" { last_item guarded; }
 
 @test "rows that somebody else has locked: pessimistic goes past them, the others wait for them, none gives up" {
@@ -97,6 +100,7 @@ last_item() { # WAY
   is total 0
 }
 
+# bats test_tags=all
 @test "a wait for a row that is longer than the server allows is begun again" {
   create 4 1
   open_session other one
@@ -125,6 +129,7 @@ last_item() { # WAY
   run -0 dlock stock take phone
 }
 
+# bats test_tags=all
 @test "data that make no sense are said to be wrong, and nothing is changed; what is negative cannot be written" {
   create 4 2
   run ! sql one 'UPDATE locks.dlock_stock_segment SET quantity = -1'
@@ -151,6 +156,7 @@ last_item() { # WAY
   [[ "$output" == *"read-only"* ]]
 }
 
+# bats test_tags=all
 @test "run --mode lock: the connection that holds the segment's lock is cut: the command is ended, 79, and the part comes back" {
   run -0 dlock stock create phone --quantity 4 --segments 2
   start_watched a sh -c 'exec dlock stock run phone --mode lock --ttl 2s --id a -- sh -c "touch inside; sleep 60" 2>a.err'
@@ -166,6 +172,7 @@ last_item() { # WAY
 }
 is_back() { [ "$(dlock stock show phone --json | jq .total)" = 4 ]; }
 
+# bats test_tags=all
 @test "run --mode lock: where all segments are locked each waiter queues at one of its own" {
   run -0 dlock stock create phone --quantity 40 --segments 4
   local i
@@ -186,8 +193,10 @@ is_back() { [ "$(dlock stock show phone --json | jq .total)" = 4 ]; }
 waits() { sql one "SELECT REGEXP_SUBSTR(REGEXP_SUBSTR(info, '[0-9]+[)],[0-9]+[.][0-9]{3}'), '^[0-9]+') FROM information_schema.processlist WHERE user='app' AND state='User lock'"; }
 waiting() { [ "$(waits | wc -l)" = "$1" ]; } # COUNT
 
+# bats test_tags=all
 @test "tokens begin at the time at which the stock was made: one that comes from another store goes on with larger ones" { tokens_begin_at_the_time; }
 
+# bats test_tags=all
 @test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
   through_proxy
   create 10 2

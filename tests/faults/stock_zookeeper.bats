@@ -25,6 +25,7 @@ through_proxy() {
   black_hole 2
 }
 
+# bats test_tags=all
 @test "CMD ends with 0, but nobody can be told: 69, and the same request again finds out" {
   through_proxy
   sale_without_an_answer
@@ -58,6 +59,7 @@ through_proxy() {
   is open 0
 }
 
+# bats test_tags=all
 @test "while the server is away a take waits for it, until the connect timeout: 69" {
   start_zookeeper one
   use "$(zookeeper_url one)"
@@ -112,12 +114,14 @@ through_proxy() {
   [[ "$output" == "nothing to sweep"* ]]
 }
 
+# bats test_tags=all
 @test "tokens begin at the time at which the stock was made: one that comes from another store goes on with larger ones" {
   start_zookeeper one
   use "$(zookeeper_url one)"
   tokens_begin_at_the_time
 }
 
+# bats test_tags=all
 @test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
   through_proxy
   create 10 2

@@ -94,6 +94,7 @@ time.sleep(300)' >port
   wait_until filled port
 }
 
+# bats test_tags=all
 @test "commands that supervise nothing keep --connect-timeout where a server says nothing, 69" {
   silent_servers
   local url command before port

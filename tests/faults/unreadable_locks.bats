@@ -54,6 +54,7 @@ for_others_only_open() {
   only_one_is_shown -b "redis://app@127.0.0.1:$(port_of one)?layout=redisson"
 }
 
+# bats test_tags=all
 @test "a lock that may not be read: a cluster" {
   start_cluster
   use "$url"

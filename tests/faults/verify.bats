@@ -65,6 +65,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   is_held ends
 }
 
+# bats test_tags=all
 @test "a Redis holds, through a network that fails" {
   start_redis one
   local name=localhost # and where this machine has a name for the same address, one that has to be looked up
@@ -87,6 +88,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ "$(jq '[.faults[]] | add' <<<"$output")" -gt 1 ]
 }
 
+# bats test_tags=all
 @test "killed: no process of it is left, and its keys are free" {
   start_redis one
   use "$(redis_url one)"
@@ -161,6 +163,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
 
 # --- stores that are wrong on purpose: each is caught ------------------------------------------------------------------
 
+# bats test_tags=all
 @test "caught: a Redis that is flushed meanwhile" {
   start_redis one
   verified -b "$(redis_url one)" --duration 4s --faults none \

@@ -120,6 +120,7 @@ once() {
   run -0 dlock run -w 20s --once s3 "$key" -- touch ran
   [ -e ran ]
 }
+# bats test_tags=all
 @test "--once: servers that come back at each step" { on_each_server once; }
 
 revoked() {

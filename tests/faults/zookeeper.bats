@@ -36,6 +36,7 @@ own_server() { # [LINE...]
   [ "$output" = "" ]
 }
 
+# bats test_tags=all
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting for longer than its session" {
   hold_section a
   wait_section b
@@ -45,6 +46,7 @@ own_server() { # [LINE...]
   run -0 dlock run -w 10 "$key" -- true
 }
 
+# bats test_tags=all
 @test "a keeper has its own thread and the two of its client library, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
   own_server maxClientCnxns=3
   start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'
@@ -90,11 +92,13 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "server SIGKILLed and restarted: --at-least keeps" {
   own_server
   kept_over_restart own restart_zookeeper
 }
 
+# bats test_tags=all
 @test "server restarted without its data: the command is ended at once, 79, long before its lease is over" {
   own_server
   start_watched a dlock run --ttl 60s "$key" -- section --for 50 2>said
@@ -110,6 +114,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   run -0 dlock run -n "$key" -- true
 }
 
+# bats test_tags=all
 @test "server SIGKILLed under a waiter for longer than its --connect-timeout, and restarted: it is served when its turn comes" {
   own_server
   start_watched a dlock run --ttl 12s "$key" -- section --for 6
@@ -136,6 +141,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   [[ "$output" == *"127.0.0.1:$(port_of own)"*refused* ]]
 }
 
+# bats test_tags=all
 @test "server SIGSTOPped for less than the lease: nothing happens" {
   own_server
   start_watched a dlock run --ttl 6s "$key" -- section --for 4
@@ -258,6 +264,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
 }
 
 # Each of these took a second longer: half of the force-releases, and every release.
+# bats test_tags=all
 @test "force-release is done when the holder has heard of it, and release at once after acquire" {
   local turn before in_time=0
   for turn in 1 2 3 4 5 6; do
@@ -313,11 +320,13 @@ through_proxy() {
 }
 answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 # bats test_tags=all
 @test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
+# bats test_tags=all
 @test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
   through_proxy
   life_cut_everywhere 3s 12

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # Three ZooKeeper servers when some of them die, restart or are cut off. e2 leads; e3 follows through a link that can be cut.
 load ../support/cli
 load ../support/zookeeper
@@ -35,7 +36,6 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   done
 }
 
-# bats test_tags=all
 @test "cut off, but with other servers in its list: the session goes on there" {
   DLOCK_BACKEND=$(zookeeper_url e3 e1) start_watched a dlock run --ttl 20s k -- section --for 18 # without a renewal TERM comes after 16 s
   wait_until begun 1
@@ -43,7 +43,6 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   [ "$(how_ended a)" = "exit 0" ]
 }
 
-# bats test_tags=all
 @test "two of three stopped: the command is ended before its session is, 79; who gives back is told why it is not confirmed; nobody is served meanwhile" {
   start_watched a dlock run --ttl 2s k -- section --for 60
   start_watched b dlock run --ttl 2s other -- sh -c 'touch held; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
@@ -62,7 +61,6 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   history check --sections 2
 }
 
-# bats test_tags=all
 @test "the leader SIGKILLed: another one is elected, sessions go on" {
   start_watched a dlock run --ttl 15s k -- section --for 8
   wait_until begun 1
@@ -74,7 +72,6 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   history check --sections 2
 }
 
-# bats test_tags=all
 @test "one of three is gone: what an operator asks goes to the others, whichever is tried first" {
   kill_server e3
   local name

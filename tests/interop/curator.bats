@@ -36,6 +36,7 @@ children() { ask k children "$path"; } # of kazoo k
   each_shuts_out_the_other c mutex
 }
 
+# bats test_tags=all
 @test "recipe=rw and Curator's read/write lock: as two of Curator's own" {
   curator c
   use_recipe rw
@@ -45,6 +46,7 @@ children() { ask k children "$path"; } # of kazoo k
   both_hold c read --shared
 }
 
+# bats test_tags=all
 @test "recipe=semaphore-mutex, Curator's semaphore mutex and semaphore of one shut each other out" {
   curator c
   use_recipe semaphore-mutex
@@ -103,6 +105,7 @@ children() { ask k children "$path"; } # of kazoo k
   let_go
 }
 
+# bats test_tags=all
 @test "first come, first served across both: Curator, dlock, Curator, dlock" {
   curator c
   curator d

@@ -30,6 +30,7 @@ teardown() { end_world; }
   each_shuts_out_the_other k write
 }
 
+# bats test_tags=all
 @test "recipe=kazoo-rw: as two of kazoo's own" {
   kazoo k
   use_recipe kazoo-rw
@@ -41,6 +42,7 @@ teardown() { end_world; }
   both_hold k read --shared
 }
 
+# bats test_tags=all
 @test "recipe=kazoo-semaphore: three permits between kazoo and dlock; another number is refused by both" {
   kazoo k
   use_recipe kazoo-semaphore
@@ -113,6 +115,7 @@ teardown() { end_world; }
   [[ "$output" == *kazoo* ]]
 }
 
+# bats test_tags=all
 @test "4 Curator mutexes, 2 Curator writers, 4 kazoo locks and 4 dlocks, three rounds: no hold of dlock overlaps any other" {
   command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
   compile_peers

@@ -41,6 +41,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   busy
 }
 
+# bats test_tags=all
 @test "session: a key that a named lock cannot have as it is has the name that the manual tells" {
   with session
   local long name
@@ -183,6 +184,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 1 ]
 }
 
+# bats test_tags=all
 @test "unique, occupy: a foreign row whose time is over is free, whoever asks" {
   local row over="expires = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
   for row in "unique dlock_unique SET name = 'k'" "occupy dlock_occupy SET name = 'k', state = 1"; do
@@ -228,6 +230,7 @@ uncommitted() { # STRATEGY STATEMENT
   uncommitted occupy "SELECT state FROM locks.dlock_occupy WHERE name = 'k' FOR UPDATE"
 }
 
+# bats test_tags=all
 @test "unique, occupy: a holder whose row a foreign transaction locks for a while keeps the lock" {
   local strategy
   for strategy in unique occupy; do
@@ -256,6 +259,7 @@ uncommitted() { # STRATEGY STATEMENT
 
 # --- the snapshot that is older than the lock --------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "REPEATABLE READ: a client that is run under the lock sees what the one before it did, with every strategy" {
   local strategy
   sql one 'CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 0)'

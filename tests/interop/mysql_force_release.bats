@@ -36,6 +36,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   free
 }
 
+# bats test_tags=all
 @test "E21: row: a search leaves no session behind, and a foreign holder does not notice it" {
   with row
   free
@@ -47,6 +48,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   free
 }
 
+# bats test_tags=all
 @test "E21: row=orders:id=42: the application's session that has locked its order is shown and ended" {
   shop
   order orders:id=42
@@ -61,6 +63,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   [ "$(sql one 'SELECT state FROM shop.orders WHERE id = 42')" = 0 ]
 }
 
+# bats test_tags=all
 @test "E21: row: without PROCESS, or without CONNECTION ADMIN, force-release names the right, 77, and frees nothing" {
   with row
   free
@@ -78,6 +81,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   free
 }
 
+# bats test_tags=all
 @test "E21: row: a holder that is no session's, and shared locks, are refused with what to do: 78" {
   with row
   free

@@ -97,6 +97,7 @@ CODE
   [ "$(on_all 5 exists k)" = "0 0 0 0 0" ]
 }
 
+# bats test_tags=all
 @test "five servers, node-redlock holds the majority: dlock is refused with 75, and served after the release" {
   five_servers
   node_peer peer <<'CODE'
@@ -120,6 +121,7 @@ CODE
   [ "$(redis_cli vote1 get k)" = theirs ]
 }
 
+# bats test_tags=all
 @test "five servers, three taken by others: dlock is busy, and its own two votes are gone again" {
   five_servers
   local i
@@ -129,6 +131,7 @@ CODE
   [ "$(on_all 5 exists k)" = "1 1 1 0 0" ]
 }
 
+# bats test_tags=all
 @test "five servers, three are gone: unreachable (69), not busy, and each is named" {
   five_servers
   local i
@@ -137,6 +140,7 @@ CODE
   for i in 1 2 3; do [[ "$output" == *"$(port_of "vote$i")"* ]]; done
 }
 
+# bats test_tags=all
 @test "four servers, split two to two with node-redlock: dlock answers busy" {
   five_servers
   DLOCK_BACKEND=${DLOCK_BACKEND%,*}

@@ -43,6 +43,7 @@ CODE
   [ "$(redis_cli one get k)" = my-token ]
 }
 
+# bats test_tags=all
 @test "redis-py waits for dlock: it has the lock one poll after dlock's release" {
   python_peer peer <<'CODE'
 lock = server.lock("k", timeout=5)
@@ -152,6 +153,7 @@ CODE
   let_go
 }
 
+# bats test_tags=all
 @test "the fencing token grows across redis-py's holds, its deletion of the key, and a flush of the whole server" {
   python_peer peer <<'CODE'
 lock = server.lock("k", timeout=5)
@@ -170,6 +172,7 @@ CODE
   [ "$two" -lt "$three" ]
 }
 
+# bats test_tags=all
 @test "readers and permits of dlock hold redis-py off too" {
   python_peer peer <<'CODE'
 say(server.lock("k", timeout=5).acquire(blocking=False), server.lock("p", timeout=5).acquire(blocking=False))
@@ -243,6 +246,7 @@ redsync_extend() { redis_cli one eval "if redis.call('GET',KEYS[1])~=ARGV[1] the
 
 # --- what redis-py sends, word for word ------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "redis-py's scripts by their hashes change nothing of a lock of dlock's, and dlock nothing of theirs" {
   python_peer load_scripts <<'CODE'
 from redis.lock import Lock

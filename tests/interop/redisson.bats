@@ -159,12 +159,16 @@ CODE
   gap_below 150 --after 2
 }
 @test "lock: each excludes the other and wakes it" { both_ways lock lock; }
+# bats test_tags=all
 @test "spin: each excludes the other and is seen by it, though Redisson's tells nobody" { both_ways spin spin; }
+# bats test_tags=all
 @test "fenced: each excludes the other and wakes it" { both_ways fenced fenced; }
 @test "fair: each excludes the other and wakes it" { both_ways fair fair; }
 @test "write lock: each excludes the other and wakes it" { both_ways write write; }
+# bats test_tags=all
 @test "Redisson's readers and dlock's writer: each excludes the other and wakes it" { both_ways read write; }
 @test "Redisson's writer and dlock's reader: each excludes the other and wakes it" { both_ways write read; }
+# bats test_tags=all
 @test "semaphore: the last permit is had by one of them, and each wakes the other" { both_ways semaphore semaphore; }
 @test "permits that end by themselves: the last one is had by one of them, and each wakes the other" { both_ways permits permits; }
 
@@ -209,6 +213,7 @@ CODE
   run -0 dlock run -q -w 10s k -- true
 }
 
+# bats test_tags=all
 @test "rw: a service's writer that goes on as a reader lets dlock's reader in, though it tells nobody" {
   as read
   python_peer peer <<'CODE'
@@ -239,6 +244,7 @@ CODE
   [ "$(redis_cli one get k)" = 1 ]
 }
 
+# bats test_tags=all
 @test "by force, kinds with messages of their own: a service's ends dlock's command, dlock's frees the service's" {
   python_peer forces <<'CODE'
 say(Redisson(server, sys.argv[1], "k").force())

@@ -19,6 +19,7 @@ programs() { find "$tree/usr/bin" "$tree/usr/libexec" -type f | LC_ALL=C sort; }
 network_programs() { programs | grep -v '/usr/bin/dlock$'; }
 module=usr/libexec/dlock/dlock-tls.so
 
+# bats test_tags=all
 @test "lintian finds no error and warns of nothing that is not overridden for a reason" {
   run -0 lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$build"/*.deb
   # The line above each override says why.

@@ -148,6 +148,7 @@ usr/share/man/man7/dlock-$family.7.gz" ]
   done
 }
 
+# bats test_tags=all
 @test "packing the same build again gives the same bytes" {
   cpack --config "$build/CPackConfig.cmake" -B "$BATS_TEST_TMPDIR" >/dev/null
   for file in "${packages[@]}"; do cmp "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"; done

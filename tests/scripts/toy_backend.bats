@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # A backend is one folder and one line: tests/support/toy_backend, put into a copy of the tree, is built and keeps locks.
 bats_require_minimum_version 1.5.0
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # For tests that ask the same of each lock store of backends/*/conformance.txt: `load ../support/stores`.
 
-# Without DLOCK_TEST_EVERY_STORE (scripts/check --all): a store of each kind of record that a holder leaves, and the lock
-# that is a connection. The others are the same layouts on other servers, or other names for what these do.
-stores_of_each_kind=(local redis redlock 'redisson, fenced' zookeeper mysql 'mysql, session')
+# Without DLOCK_TEST_EVERY_STORE (scripts/check --all): a store of each protocol, and the STOREs that are named. The others
+# are the same layouts on other servers, or other layouts behind the same commands.
+stores_of_each_protocol=(local redis zookeeper mysql)
 
 # Calls BODY for each store, with $key (no other file's: they run side by side on the same servers), $lacks and
 # DLOCK_BACKEND; its name is the last line printed before a failure.
-on_each_store() { # BODY
-  local port name variable rest n=0
+on_each_store() { # BODY [STORE...]
+  local port name variable rest n=0 stores=("${stores_of_each_protocol[@]}" "${@:2}")
   while IFS='|' read -r port name variable rest lacks; do
     [[ $port == lock* ]] || continue
     read -r name <<<"$name"
@@ -24,12 +24,12 @@ on_each_store() { # BODY
     rm -f ran waited waiter waiter.pid pid
     "$1"
   done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
-  [ "$n" -ge ${#stores_of_each_kind[@]} ]
+  [ "$n" -ge ${#stores[@]} ]
 }
 wants_store() { # NAME
-  local kind
+  local store
   [ ! "${DLOCK_TEST_EVERY_STORE-}" ] || return 0
-  for kind in "${stores_of_each_kind[@]}"; do [ "$1" != "$kind" ] || return 0; done
+  for store in "${stores[@]}"; do [ "$1" != "$store" ] || return 0; done
   return 1
 }
 can() { [[ " $lacks " != *" $1 "* ]]; }
