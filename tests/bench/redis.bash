@@ -53,7 +53,7 @@ monitor() { # FILE
   rm -f "$monitored" # what an earlier one wrote would pass for its first line
   stdbuf -oL redis-cli -p "$(port_of bench)" MONITOR >"$monitored" &
   monitor_pid=$!
-  until [ -s "$monitored" ]; do sleep 0.01; done
+  until [ -s "$monitored" ]; do sleep 0.1; done
 }
 
 requests() { # prints how many
@@ -198,7 +198,7 @@ revoke_to_start() { # TRIPS...: the command prints what a question costs, a line
     dlock run -q revoked -- sleep 1000 2>/dev/null & pids=($!)
     until_held revoked
     dlock run -q revoked -- "$programs/moments" stamp "$stage/next" & pids+=($!)
-    until [ "$(dlock inspect --json revoked | jq '.waiters | length')" = 1 ]; do sleep 0.02; done
+    until [ "$(dlock inspect --json revoked | jq '.waiters | length')" = 1 ]; do sleep 0.1; done
     sleep 0.3
     "$programs/moments" stamp "$stage/asked"
     dlock revoke revoked >/dev/null

@@ -58,12 +58,12 @@ no_signal_pending() { # PID
 coproc dlock hold z
 read -r owner token <&"${COPROC[0]}"
 echo $$ >holding.pid
-until [ -e finish ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.1; done
 dlock check z "$token" && echo still "held"
 SCRIPT
   script stopped <<'SCRIPT'
 #!/bin/sh
-until grep -q '^State:.T' "/proc/$(cat holding.pid)/status"; do sleep 0.02; done
+until grep -q '^State:.T' "/proc/$(cat holding.pid)/status"; do sleep 0.1; done
 SCRIPT
   run -0 terminal 'expect:PS> ' 'send:holding\n' file:holding.pid 'send:\x1a' 'expect:Stopped[^P]*PS> ' run:stopped \
     'send:fg\n' 'expect:holding' 'run:touch finish' 'expect:still held[^P]*PS> ' 'send:exit\n' \

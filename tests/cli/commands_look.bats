@@ -135,7 +135,7 @@ teardown() { end_world; }
 exec >/dev/null 2>&1 </dev/null
 dlock force-release --yes k || exit
 setsid dlock run k -- sh -c 'echo $$ >new.pid; exec sleep 300' &
-until [ -s new.pid ]; do sleep 0.02; done
+until [ -s new.pid ]; do sleep 0.1; done
 SCRIPT
   run -75 terminal 'expect:type the key' run:change 'send:k\n' -- dlock force-release k
   run -75 dlock run -q -n k -- true

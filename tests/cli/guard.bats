@@ -12,7 +12,7 @@ teardown() { end_world; }
   script family <<'SCRIPT'
 #!/bin/bash
 setsid note session &
-until [ -s session.pid ]; do sleep 0.02; done
+until [ -s session.pid ]; do sleep 0.1; done
 exec note cmd
 SCRIPT
   run -124 --separate-stderr dlock run -q --max-hold 700ms --report report k -- family
@@ -72,7 +72,7 @@ session TERM" ]
 
 @test "max-hold: who forks and ends again and again is not missed: the lock is held until the last of them is gone" {
   unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
-  local chain="'$programs/fork_chain' beats & until [ -s beats ]; do sleep 0.02; done; sleep 300"
+  local chain="'$programs/fork_chain' beats & until [ -s beats ]; do sleep 0.1; done; sleep 300"
   for _ in 1 2 3; do
     rm -f beats
     run -124 unshare -pf --mount-proc sh -c 'dlock run -q --max-hold 200ms -k 50ms k -- sh -c "$1"; status=$?

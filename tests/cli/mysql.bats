@@ -272,7 +272,7 @@ article() { # take|free KEY
   by_article() {
     local _
     for _ in {1..6}; do
-      until article take k; do sleep 0.02; done
+      until article take k; do sleep 0.1; done
       inside
       article free k
     done

@@ -28,7 +28,7 @@ setsid note session &
 (setsid bash -c 'note daemon & exit' &)
 (setsid env -i PATH="$PATH" HOME="$HOME" bash -c 'note bare & exit' &)
 echo $$ >cmd.pid
-until [ -e finish ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.1; done
 SCRIPT
   start_watched end dlock run -k 4s k -- family
   local name
@@ -44,8 +44,8 @@ SCRIPT
 @test "10.2 what ran before dlock was executed in its place is none of CMD's: it goes on, and the release does not wait for it" {
   script helper <<'SCRIPT'
 #!/bin/bash
-bash -c 'note orphan & until [ -e go ]; do sleep 0.02; done' & # which becomes a child of dlock's
-until [ -e go ]; do sleep 0.02; done
+bash -c 'note orphan & until [ -e go ]; do sleep 0.1; done' & # which becomes a child of dlock's
+until [ -e go ]; do sleep 0.1; done
 note late &
 note helper
 SCRIPT
@@ -56,7 +56,7 @@ note child &
 exec note cmd
 SCRIPT
   start_watched end bash -c 'helper >/dev/null 2>&1 3>&- &
-    until [ -s orphan.pid ]; do sleep 0.02; done
+    until [ -s orphan.pid ]; do sleep 0.1; done
     exec dlock run -q k -- family'
   local name
   for name in cmd child helper late orphan; do wait_until filled $name.pid; done
@@ -124,7 +124,7 @@ SCRIPT
   local how
   for how in signal:USR1 ignore; do
     rm -f go cmd.pid
-    start_watched "end.$how" dlock run -q --on-lost "$how" k -- bash -c 'trap : USR1; echo $$ >cmd.pid; until [ -e go ]; do sleep 0.02; done'
+    start_watched "end.$how" dlock run -q --on-lost "$how" k -- bash -c 'trap : USR1; echo $$ >cmd.pid; until [ -e go ]; do sleep 0.1; done'
     wait_until filled cmd.pid
     dlock force-release --yes k
     run -0 kill -0 "$(pid_of cmd)"

@@ -7,7 +7,7 @@ setup() {
   script until-go <<'SCRIPT'
 #!/bin/bash
 echo $$ >"${1:-cmd}.pid"
-until [ -e "${2:-go}" ]; do sleep 0.02; done
+until [ -e "${2:-go}" ]; do sleep 0.1; done
 SCRIPT
 }
 teardown() { end_world; }
@@ -254,7 +254,7 @@ pipe_in_arrears() {
   script outer <<'SCRIPT'
 #!/bin/bash
 dlock run k -- until-go >/dev/null 2>&1 </dev/null 3>&- &
-until [ -s cmd.pid ]; do sleep 0.02; done
+until [ -s cmd.pid ]; do sleep 0.1; done
 exit 3
 SCRIPT
   run -3 dlock run k -- outer

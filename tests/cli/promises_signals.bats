@@ -113,9 +113,9 @@ teardown() { end_world; }
   script slow <<'SCRIPT'
 #!/bin/bash
 trap '' INT # between two commands a shell dies of it at once
-trap 'touch cleaning; until [ -e go ]; do sleep 0.02; done; echo cleaned >cleaned; exit 9' TERM
+trap 'touch cleaning; until [ -e go ]; do sleep 0.1; done; echo cleaned >cleaned; exit 9' TERM
 echo $$ >slow.pid; touch ready
-while :; do sleep 0.02; done
+while :; do sleep 0.1; done
 SCRIPT
   start_watched end dlock run k -- slow
   wait_until test -e ready
@@ -175,7 +175,7 @@ PROGRAM
 #!/bin/bash
 trap 'sleep 0.5; echo cleaned-up; exit 9' INT
 echo ready >ready
-while :; do sleep 0.02; done
+while :; do sleep 0.1; done
 SCRIPT
   run terminal 'expect:PS> ' 'send:dlock run k -- cleaner\n' file:ready 'send:\x03' 'expect:cleaned-up[^P]*PS> ' \
     'send:echo status=$?\n' 'expect:status=9' 'send:exit 5\n' -- env PS1='PS> ' bash --norc --noprofile -i
@@ -213,7 +213,7 @@ SCRIPT
 }
 
 @test "7.14 ^S on the terminal of a waiter does not keep it, or those behind it, from their turn" {
-  start dlock run k -- sh -c 'until [ -e go ]; do sleep 0.02; done'
+  start dlock run k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until is_held k
   run -0 terminal expect:in.line 'send:\x13' 'run:touch go' file:ran 'send:\x11' -- dlock run k -- sh -c 'echo >ran'
   run -0 dlock run -n k -- true
@@ -221,7 +221,7 @@ SCRIPT
 
 @test "7.15 in the background of a terminal with tostop a loss is told, and CMD ended" {
   run terminal 'expect:PS> ' 'send:stty tostop; dlock run k -- note-signals &\n' file:ready \
-    'run:dlock force-release --yes k' 'expect:LOST k' 'run:until grep TERM got; do sleep 0.02; done; touch finish' \
+    'run:dlock force-release --yes k' 'expect:LOST k' 'run:until grep TERM got; do sleep 0.1; done; touch finish' \
     'send:wait\n' 'expect:Exit 79' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
   [ "$status" = 0 ]
 }
@@ -231,13 +231,13 @@ SCRIPT
 #!/bin/bash
 echo $$ >counter.pid
 echo ready >ready
-until [ -e finish ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.1; done
 echo counter ends
 exit 9
 SCRIPT
   script stopped <<'SCRIPT'
 #!/bin/sh
-until grep -q '^State:.T' "/proc/$(cat counter.pid)/status"; do sleep 0.02; done
+until grep -q '^State:.T' "/proc/$(cat counter.pid)/status"; do sleep 0.1; done
 dlock run -n k -- true
 [ $? = 75 ]
 SCRIPT
@@ -285,7 +285,7 @@ on_terminal() {
   [ "$(how_ended end)" = "exit 9" ]
   rm finish ready
   on_terminal 'send:dlock run k -- note-signals &\n' file:ready 'run:kill -STOP $(cat noting.pid)' \
-    'run:until grep -q "^State:.T" /proc/$(cat noting.pid)/status; do sleep 0.02; done' 'run:kill -CONT $(cat noting.pid)' 'run:touch finish' \
+    'run:until grep -q "^State:.T" /proc/$(cat noting.pid)/status; do sleep 0.1; done' 'run:kill -CONT $(cat noting.pid)' 'run:touch finish' \
     'send:wait %1; echo status=$?\n' 'expect:status=9'
 }
 

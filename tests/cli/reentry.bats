@@ -21,14 +21,14 @@ SCRIPT
 #!/bin/bash
 echo "$DLOCK_OWNER $DLOCK_TOKEN" >"$1.held"
 echo $$ >"$1.command.pid"
-until [ -e "$1.go" ]; do sleep 0.02; done
+until [ -e "$1.go" ]; do sleep 0.1; done
 SCRIPT
   # around NAME...: the command of an outer run, with these inside at once. It ends when `leave` is there.
   script around <<'SCRIPT'
 #!/bin/bash
 echo "$DLOCK_OWNER $DLOCK_TOKEN" >outer.held
 for name in "$@"; do setsid inside "$name" >"$name.out" 2>&1 </dev/null 3>&- & done
-until [ -e leave ]; do sleep 0.02; done
+until [ -e leave ]; do sleep 0.1; done
 SCRIPT
   export PROGRAMS=$programs
 }

@@ -26,7 +26,7 @@ on_each_backend() { # FUNCTION
 
 # A job that says its slot, and ends when it may: job NAME OPTION... (its key is $key)
 job() {
-  start dlock run "${@:2}" --report "$1.json" "$key" -- sh -c 'echo "$DLOCK_SLOT" >"$1.slot"; until [ -e "$1.end" ]; do sleep 0.05; done' - "$1"
+  start dlock run "${@:2}" --report "$1.json" "$key" -- sh -c 'echo "$DLOCK_SLOT" >"$1.slot"; until [ -e "$1.end" ]; do sleep 0.1; done' - "$1"
 }
 works() { filled "$1.slot"; }
 slot() { cat "$1.slot"; }

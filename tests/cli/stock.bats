@@ -37,9 +37,9 @@ _create_show() {
 _take_unprinted() {
   create 9 3
   local to
-  for to in '>/dev/full' '> >(exec <&-; touch gone; until [ -e finish ]; do sleep 0.02; done)'; do
+  for to in '>/dev/full' '> >(exec <&-; touch gone; until [ -e finish ]; do sleep 0.1; done)'; do
     rm -f gone finish
-    run bash -c "exec 3$to; until [[ '$to' == */dev/full || -e gone ]]; do sleep 0.02; done
+    run bash -c "exec 3$to; until [[ '$to' == */dev/full || -e gone ]]; do sleep 0.1; done
       dlock stock take $phone --qty 2 >&3; status=\$?; touch finish; exit \$status"
     echo "$to: $status $output"
     [ "$status" = 71 ]
@@ -205,7 +205,7 @@ _run_short() {
   create 2 2
   run -80 dlock stock run "$phone" --qty 3 --report report.json -- touch ran
   [ "$(jq -r .outcome report.json)" = short ]
-  start_watched slow dlock stock run "$phone" --qty 2 --id slow -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done; exit 1'
+  start_watched slow dlock stock run "$phone" --qty 2 --id slow -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done; exit 1'
   wait_until test -e inside
   run -75 dlock stock take "$phone" -n
   [[ "$output" == *"2 set aside"*"may come back"* ]]
@@ -276,7 +276,7 @@ _keeper_stopped() {
 
 _renewed() {
   create 4 2
-  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl "${slowness}s" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl "${slowness}s" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e inside
   kill -STOP "$(pid_of a)"
   sleep $((2 * slowness + 1)) # longer than the ttl: what is tested is that time does nothing
@@ -291,7 +291,7 @@ _renewed() {
 
 _dropped() {
   create 4 2
-  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e inside
   run -0 dlock stock drop "$phone" --yes
   create 4 2
@@ -306,7 +306,7 @@ _mode_lock() {
   create 6 2
   local i
   for i in 1 2; do
-    start_watched "run$i" dlock stock run "$phone" --mode lock --id "$i" -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.02; done"
+    start_watched "run$i" dlock stock run "$phone" --mode lock --id "$i" -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.1; done"
     wait_until test -e "inside$i"
   done
   if [[ $DLOCK_BACKEND != mysql:* ]]; then # there they are no locks for everybody

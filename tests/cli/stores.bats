@@ -263,7 +263,7 @@ asked_back() {
   [[ "$output" == *"takes no pattern"* ]]
   # A command that ignores TERM has the lock until it is gone: only then the next one begins.
   rm -f next
-  start_watched waiter dlock run -t 3s -k 300ms --events "$PWD/events" "$key" -- sh -c 'trap "" TERM; echo $$ >pid; while :; do sleep 0.05; done'
+  start_watched waiter dlock run -t 3s -k 300ms --events "$PWD/events" "$key" -- sh -c 'trap "" TERM; echo $$ >pid; while :; do sleep 0.1; done'
   wait_until filled pid
   start_watched next dlock run -q "$key" -- sh -c '! kill -0 "$(cat pid)" 2>/dev/null && touch ran'
   run -0 --separate-stderr dlock revoke --json -m "release 2.5" --events "$PWD/events" "$key"
@@ -356,7 +356,7 @@ superseded() {
   local n
   rm -f go asked one*
   start_watched waiter dlock run -q -t 6s --on-lost signal:TERM "$key" -- sh -c \
-    'trap "echo asked >asked" TERM; echo $$ >pid; while [ ! -e go ]; do sleep 0.05; done'
+    'trap "echo asked >asked" TERM; echo $$ >pid; while [ ! -e go ]; do sleep 0.1; done'
   wait_until filled pid
   for n in 1 2 3; do
     start_watched "one$n" dlock run -t 6s --replace -m "push $n" "$key" -- sh -c "! kill -0 \$(cat pid) 2>/dev/null && echo $n >>ran"

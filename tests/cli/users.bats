@@ -79,7 +79,7 @@ mkfifo fifo
 chmod 666 fifo
 as anna dlock hold mine <fifo >held &
 exec 3>fifo
-until [ -s held ]; do sleep 0.02; done
+until [ -s held ]; do sleep 0.1; done
 as bert dlock run -n mine -- true
 as bert dlock inspect mine
 as anna dlock inspect mine
@@ -106,7 +106,7 @@ mkfifo fifo
 chmod 666 fifo
 as anna dlock hold mine <fifo >held 2>lost &
 exec 3>fifo
-until [ -s held ]; do sleep 0.02; done
+until [ -s held ]; do sleep 0.1; done
 store=local:$HOME/anna/.local/state/dlock
 dlock revoke mine
 echo "asked: $?"
@@ -149,7 +149,7 @@ mkfifo fifo
 chmod 666 fifo
 as anna dlock hold k <fifo >held &
 exec 3>fifo
-until [ -s held ]; do sleep 0.02; done
+until [ -s held ]; do sleep 0.1; done
 as bert dlock run -n k -- true
 echo "busy: $?"
 as bert dlock inspect k

@@ -54,7 +54,7 @@ for frame in frames:
   hold_lock -m "$(printf 'r%.0s' {1..90})" 'köln'
   LC_ALL=C NO_COLOR=1 run -0 terminal 'expect:> k\?ln .*rrr~' 'send:\n' 'expect:k\?ln  held' 'send:q' 'expect:> k' \
     'run:touch resize' 'expect:10 lines' 'expect:Enter one lock' 'send:q' -- sh -c \
-    '(until [ -e resize ]; do sleep 0.05; done; stty rows 10 </dev/tty; echo 10 lines) & dlock inspect --watch --interval 100ms; wait'
+    '(until [ -e resize ]; do sleep 0.1; done; stty rows 10 </dev/tty; echo 10 lines) & dlock inspect --watch --interval 100ms; wait'
   printf '%s\n' "$output" >shown
   run ! grep -qP '\x1b\[[0-9]*m|[\x80-\xff]' shown
 }

@@ -12,7 +12,7 @@ setup() {
 #!/bin/bash
 trap 'echo asked >>asked' TERM
 echo $$ >"$1"
-until [ -e go ]; do sleep 0.02; done
+until [ -e go ]; do sleep 0.1; done
 SCRIPT
 }
 teardown() { end_world; }

@@ -199,8 +199,8 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [ "$output" = "" ]
   run -0 dlock acquire --ttl 20s k
   run -0 dlock release --owner "${output% *}" k
-  start_watched outer dlock run -n k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.02; done" &
-    until [ -e in ]; do sleep 0.02; done'
+  start_watched outer dlock run -n k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.1; done" &
+    until [ -e in ]; do sleep 0.1; done'
   [ "$(how_ended outer)" = "exit 0" ]
   run -75 dlock run -n k -- touch ran
   touch go

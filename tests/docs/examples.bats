@@ -149,9 +149,9 @@ in_yaml() { # FILE EXPRESSION
   run -7 in_container sh -c '(sleep 0.1 &) ; [ "$PPID" = 1 ] && exit 7'
   run -0 dlock inspect sync-orders
   [[ $output == *free* ]]
-  in_container sh -c 'trap "echo told >told; exit 3" TERM; echo up >up; while :; do sleep 0.05; done' 3>&- &
+  in_container sh -c 'trap "echo told >told; exit 3" TERM; echo up >up; while :; do sleep 0.1; done' 3>&- &
   outer=$!
-  until [ -s up ]; do sleep 0.02; done
+  until [ -s up ]; do sleep 0.1; done
   first=$(pgrep -P "$outer" -x dlock || pgrep -P "$(pgrep -P "$outer")" -x dlock)
   kill "$first"
   wait "$outer" && status=0 || status=$?

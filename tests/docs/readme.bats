@@ -104,7 +104,7 @@ as_shown() {
 @test "operator: the holder is shown, and force-release frees it" {
   dlock run --reason "release 2.4" deploy/prod -- sleep 100 3>&- &
   dlock_pid=$!
-  until [ "$(dlock inspect deploy/prod --json | jq '.holders | length')" = 1 ]; do sleep 0.02; done
+  until [ "$(dlock inspect deploy/prod --json | jq '.holders | length')" = 1 ]; do sleep 0.1; done
   steps=$(block "$readme" "An operator")
   run -0 sh -c "$(sed -n 1p <<<"$steps")"
   [ "$(as_shown <<<"$output")" = "$(grep -A 1 '^    deploy/prod  held' "$readme" | cut -c 5- | as_shown)" ]

@@ -127,7 +127,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 # What the socket held when dlock went on says that the lease is over.
 @test "a supervisor that was stopped for so long that its socket is full waits for the latest renewal" {
   keeper_does "grant 2000; hear; more $((20000 * slowness)); serve"
-  script waits 'touch begun; until [ -e go ]; do sleep 0.02; done'
+  script waits 'touch begun; until [ -e go ]; do sleep 0.1; done'
   start_watched end dlock run --ttl 2s --kill-after 100ms k -- waits
   wait_until grep -qsx started heard
   kill -STOP "$(pid_of end)"
@@ -275,7 +275,7 @@ import os, sys
 os.setpgid(0, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 EOF
-  start_watched end job dlock run k -- sh -c 'echo $$ >cmd.pid; until [ -e go ]; do sleep 0.02; done'
+  start_watched end job dlock run k -- sh -c 'echo $$ >cmd.pid; until [ -e go ]; do sleep 0.1; done'
   wait_until filled cmd.pid
   local supervisor job keeper
   keeper=$(cat keeper.pid) supervisor=$(cat end.pid)
@@ -367,7 +367,7 @@ given_up() { # STATUS SCRIPT WORD...: of dlock run
 
 @test "the command's guard is handed over as a pidfd, not as a number that may be somebody else's by then" {
   keeper_does 'grant 30000; hear; serve'
-  run -0 dlock run k -- sh -c 'echo $PPID; until [ -s heard.pidfd ]; do sleep 0.02; done; cat heard.pidfd'
+  run -0 dlock run k -- sh -c 'echo $PPID; until [ -s heard.pidfd ]; do sleep 0.1; done; cat heard.pidfd'
   [ "${lines[0]}" = "${lines[1]}" ]
 }
 

@@ -77,7 +77,7 @@ has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
   mounts_apart || skip "no right to mount"
   mkdir own
   DLOCK_BACKEND=local:$PWD/own
-  start_watched end "${apart[@]}" bash -c 'dlock run k -- work cmd 2>err & wait_for_it() { until [ -e over ]; do sleep 0.02; done; }
+  start_watched end "${apart[@]}" bash -c 'dlock run k -- work cmd 2>err & wait_for_it() { until [ -e over ]; do sleep 0.1; done; }
     wait_for_it; mount -t tmpfs none own; : >mounted; wait $!'
   wait_until filled cmd.pid
   wait_until watches "$(holder_field k pid)"

@@ -136,7 +136,7 @@ teardown() { end_world; }
   local strategy
   for strategy in lease unique; do
     DLOCK_BACKEND+="?strategy=$strategy" \
-      start_watched "$strategy" dlock run --ttl 2s other -- sh -c 'echo >>waits; until [ -e go ]; do sleep 0.02; done; exit 3' 2>"said-$strategy"
+      start_watched "$strategy" dlock run --ttl 2s other -- sh -c 'echo >>waits; until [ -e go ]; do sleep 0.1; done; exit 3' 2>"said-$strategy"
   done
   wait_until begun 1
   wait_until lines_in waits 2
@@ -209,7 +209,7 @@ refused_soon() { # STATUS PATTERN
   id=$(sql one "SELECT REGEXP_REPLACE(holders, '^([^ ]+ ){5}([0-9]+) (.|\n)*', '\\\\2') FROM locks.dlock_lock WHERE name = 'old'")
   kill_server one
   restart_mysql one
-  start_watched a dlock run --ttl 20s k -- sh -c 'until [ -e go ]; do sleep 0.02; done'
+  start_watched a dlock run --ttl 20s k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until is_held k
   innocent=$(sql one "SELECT id FROM information_schema.processlist WHERE user = 'app'")
   sql one "UPDATE locks.dlock_lock SET holders = REPLACE(holders, ' $id ', ' $innocent ') WHERE name = 'old'"

@@ -58,7 +58,7 @@ all_served() { # N
 @test "eight contenders get equal shares: Jain index at least 0.99" {
   script contender <<'SCRIPT'
 #!/bin/bash
-until [ -e go ]; do sleep 0.01; done
+until [ -e go ]; do sleep 0.1; done
 while [ "$(wc -l <served)" -lt 240 ]; do dlock run -q k -- sh -c "echo $1 >>served" || exit; done
 SCRIPT
   : >served

@@ -87,7 +87,7 @@ no_more_connections() { # KEY
 }
 @test "an account that has all its connections: 69 with the limit's name, on every strategy; the holder keeps its lock" {
   sql one 'ALTER USER app WITH MAX_USER_CONNECTIONS 9' # from now on they are counted
-  start_watched a dlock run -q --ttl 4s k -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  start_watched a dlock run -q --ttl 4s k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until is_held k
   sql one 'ALTER USER app WITH MAX_USER_CONNECTIONS 1'
   for_each_strategy no_more_connections

@@ -151,7 +151,7 @@ keeper_killed() { # STRATEGY
 # bats test_tags=all
 @test "session: the server becomes read-only under a holder: the lock stays, and the command's status is dlock's" {
   use_strategy session
-  start_watched a dlock run --ttl 2s k -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 7' 2>said
+  start_watched a dlock run --ttl 2s k -- sh -c 'until [ -e go ]; do sleep 0.1; done; exit 7' 2>said
   wait_until is_held k
   sql one 'SET GLOBAL read_only = ON'
   touch go

@@ -140,7 +140,7 @@ kill_and_release() { # MOST
 }
 
 @test "TERM, INT, HUP and QUIT do not end a keeper" {
-  start_watched end dlock run --ttl 1s k -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  start_watched end dlock run --ttl 1s k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until filled keeper.pid
   wait_until said granted
   for signal in TERM INT HUP QUIT; do kill -"$signal" "$(cat keeper.pid)"; done
@@ -284,7 +284,7 @@ EOF2
   # Of root in every respect, as sudo makes it.
   cat >by-sudo <<'EOF2'
 #!/bin/sh
-env -i ./as-root --reuid 0 /bin/sh -c 'echo $$ >one.tmp; mv one.tmp one.pid; until [ -e go ]; do sleep 0.05; done' &
+env -i ./as-root --reuid 0 /bin/sh -c 'echo $$ >one.tmp; mv one.tmp one.pid; until [ -e go ]; do sleep 0.1; done' &
 wait
 EOF2
   chmod 755 by-sudo
@@ -404,7 +404,7 @@ EOF2
 
 @test "a daemon that the command has left behind outlives the run, the guard does not" {
   script_worker
-  start_watched end dlock run k -- sh -c '(setsid worker one &); until [ -s one.pid ]; do sleep 0.02; done; echo $PPID >guard.pid'
+  start_watched end dlock run k -- sh -c '(setsid worker one &); until [ -s one.pid ]; do sleep 0.1; done; echo $PPID >guard.pid'
   [ "$(how_ended end)" = "exit 0" ]
   started+=("$(cat one.pid)")
   ended "$(cat guard.pid)"

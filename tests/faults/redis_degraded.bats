@@ -284,7 +284,7 @@ start_loading() {
   start_redis durable --appendonly yes --appendfsync always
   seq 3000 | awk '{ print "SET other:" $1 " v" }' | redis_cli durable --pipe
   use "$(redis_url durable)"
-  start_watched a dlock run --ttl $((20 * slowness))s k -- sh -c 'while [ ! -e end ]; do sleep 0.02; done'
+  start_watched a dlock run --ttl $((20 * slowness))s k -- sh -c 'while [ ! -e end ]; do sleep 0.1; done'
   wait_until redis_says durable 1 exists k
   redis_cli durable bgrewriteaof
   wait_until redis_line durable aof_rewrite_in_progress:0 info persistence

@@ -79,7 +79,7 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
 @test "sentinel: a lock is held across the death of the master, and its command is not disturbed" {
   start_sentinels
   export DLOCK_BACKEND=$url
-  dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done' >out 2>&1 3>&- &
+  dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.1; done' >out 2>&1 3>&- &
   local run=$!
   echo "$run" >run.pid
   wait_until filled begun
@@ -105,7 +105,7 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
 
 # What holds k while "end" is missing, and who waits for it; then both must come to their end, one after the other.
 hold_and_wait() { # KEY TTL
-  start_watched a dlock run --ttl "$2" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
+  start_watched a dlock run --ttl "$2" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.1; done; echo a >>served'
   wait_until filled begun
   start_watched b dlock run -q --ttl "$2" "$1" -- sh -c 'echo b >>served'
   wait_until has 1 waiters "$1"

@@ -201,7 +201,7 @@ fail_over() {
 @test "sentinel, wait_replicas=all: held across a failover and renewed at the new master once that has a replica" {
   start_sentinels
   use "$url?wait_replicas=all"
-  start_watched a dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done'
+  start_watched a dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.1; done'
   wait_until filled begun
   kill_redis one
   for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done

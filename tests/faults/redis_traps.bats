@@ -128,7 +128,7 @@ calls() { redis_cli one info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+
   script late <<'SCRIPT'
 #!/bin/sh
 echo "$DLOCK_TOKEN" >token.tmp && mv token.tmp token
-while [ ! -e go ]; do sleep 0.02; done
+while [ ! -e go ]; do sleep 0.1; done
 SCRIPT
   start_watched a dlock run --ttl 1s k -- late
   wait_until filled token

@@ -332,7 +332,7 @@ CODE
 # bats test_tags=all
 @test "an inner hold outlives the outer one, on what is left of the servers, and frees the lock at its end" {
   five_servers
-  start_watched a dlock run --ttl $((2 * slowness))s k -- sh -c 'dlock run --ttl "$0" k -- section --for "$1" >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done' $((2 * slowness))s $((3 * slowness))
+  start_watched a dlock run --ttl $((2 * slowness))s k -- sh -c 'dlock run --ttl "$0" k -- section --for "$1" >inner.out 2>&1 & until [ -s history ]; do sleep 0.1; done' $((2 * slowness))s $((3 * slowness))
   [ "$(how_ended a)" = "exit 0" ]
   kill_votes 1 2
   run -75 dlock run -q -n --ttl 2s k -- true

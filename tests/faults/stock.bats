@@ -108,7 +108,7 @@ through_proxy() {
   use "$(redis_url one)"
   create 10 2
   dlock stock take phone --qty 4 --id a
-  start_watched run dlock stock run phone --qty 2 --id b -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done; exit 1'
+  start_watched run dlock stock run phone --qty 2 --id b -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done; exit 1'
   wait_until test -e inside
   redis_cli one config set maxmemory 1
   run -69 dlock stock take phone --connect-timeout 1s

@@ -37,8 +37,8 @@ take_is_cut() { # WAY
 # bats test_tags=all
 @test "the server is killed and comes back while CMD runs: sold once, or given back" {
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  start_watched b dlock stock run phone --qty 1 --id b --ttl 20s -- sh -c 'touch inside2; until [ -e go ]; do sleep 0.02; done; exit 1'
+  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done'
+  start_watched b dlock stock run phone --qty 1 --id b --ttl 20s -- sh -c 'touch inside2; until [ -e go ]; do sleep 0.1; done; exit 1'
   wait_until test -e inside
   wait_until test -e inside2
   kill_server one
@@ -177,7 +177,7 @@ is_back() { [ "$(dlock stock show phone --json | jq .total)" = 4 ]; }
   run -0 dlock stock create phone --quantity 40 --segments 4
   local i
   for i in {1..4}; do
-    start_watched "holder$i" dlock stock run phone --mode lock -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.02; done"
+    start_watched "holder$i" dlock stock run phone --mode lock -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.1; done"
     wait_until test -e "inside$i"
   done
   for i in {1..4}; do

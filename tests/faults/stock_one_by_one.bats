@@ -54,7 +54,7 @@ others_come_in_between() { # [PARAMETERS]
   is taken 7
 
   warm d
-  start_watched run dlock stock run "$phone" --id r -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched run dlock stock run "$phone" --id r -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e inside
   says 'take r' 'r error busy'
   says 'take e' 'e ok'

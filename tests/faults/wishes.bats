@@ -14,7 +14,7 @@ setup() {
   script work <<'SCRIPT'
 #!/bin/bash
 echo $$ >"$1.began"
-until [ -e "$1.end" ]; do sleep 0.02; done
+until [ -e "$1.end" ]; do sleep 0.1; done
 SCRIPT
 }
 teardown() { end_world; }

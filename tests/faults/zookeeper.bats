@@ -49,7 +49,7 @@ own_server() { # [LINE...]
 # bats test_tags=all
 @test "a keeper has its own thread and the two of its client library, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
   own_server maxClientCnxns=3
-  start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'
+  start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e begun
   start_watched b dlock run --ttl 1s "$key" -- touch ran
   wait_until keeper_of b
@@ -58,7 +58,7 @@ own_server() { # [LINE...]
   local place
   place=$(waiting)
   # A session is 1.5 s. What a server that hangs up looks like depends on the moment in which it does.
-  start_watched c dlock run "$key-c" -- sh -c 'touch third; until [ -e go ]; do sleep 0.05; done'
+  start_watched c dlock run "$key-c" -- sh -c 'touch third; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e third
   local end=$((SECONDS + 5))
   while [ "$SECONDS" -lt "$end" ]; do
@@ -185,7 +185,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
 # bats test_tags=all
 @test "server frozen when the lock is given back: the command's status, a warning, and no longer than the session" {
   own_server
-  start_watched a dlock run --ttl 3s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
+  start_watched a dlock run --ttl 3s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done; exit 3' 2>said
   wait_until test -e begun
   kill -STOP "$(pid_of_server own)"
   local begin=${EPOCHREALTIME/./}

@@ -45,7 +45,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
 
 @test "two of three stopped: the command is ended before its session is, 79; who gives back is told why it is not confirmed; nobody is served meanwhile" {
   start_watched a dlock run --ttl 2s k -- section --for 60
-  start_watched b dlock run --ttl 2s other -- sh -c 'touch held; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
+  start_watched b dlock run --ttl 2s other -- sh -c 'touch held; until [ -e go ]; do sleep 0.1; done; exit 3' 2>said
   wait_until begun 1
   wait_until test -e held
   kill -STOP "$(pid_of_server e1)" "$(pid_of_server e2)"

@@ -62,7 +62,7 @@ script_victims() {
 trap 'echo "$1 TERM" >>got; exit 0' TERM
 trap 'echo "$1 USR1" >>got' USR1
 echo $$ >"$1.pid"
-until [ -e finish ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.1; done
 exit 9
 SCRIPT
   # stubborn NAME: the same, but does not end.
@@ -70,7 +70,7 @@ SCRIPT
 #!/bin/bash
 trap 'echo "$1 TERM" >>got' TERM
 echo $$ >"$1.pid"
-while :; do sleep 0.02; done
+while :; do sleep 0.1; done
 SCRIPT
 }
 
@@ -79,7 +79,7 @@ script_work() {
   script work <<'SCRIPT'
 #!/bin/bash
 echo $$ >"$1.pid"
-until [ -e "${2:-go}" ]; do sleep 0.02; done
+until [ -e "${2:-go}" ]; do sleep 0.1; done
 SCRIPT
 }
 

@@ -245,7 +245,7 @@ kept_over_restart() { # SERVER RESTART [OPTION...]
   run -75 dlock run -q -n "$key" -- touch ran
   [ $# = 0 ] || run -0 dlock run -n "$@" "$key" -- touch ran
   run -0 dlock force-release --yes "$key"
-  start_watched a dlock run --at-least 60s "$key" -- sh -c 'echo $$ >began; until [ -e end ]; do sleep 0.02; done'
+  start_watched a dlock run --at-least 60s "$key" -- sh -c 'echo $$ >began; until [ -e end ]; do sleep 0.1; done'
   wait_until filled began
   kill_server "$server"
   touch end

@@ -144,7 +144,7 @@ cuts_in_a_run() { # QUANTITY
 
 # run_until_told NAME WORD...: a dlock stock run whose command waits for the file "go".
 run_until_told() {
-  start_watched "$1" dlock stock run phone "${@:2}" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched "$1" dlock stock run phone "${@:2}" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e inside
 }
 
