@@ -72,6 +72,20 @@ wait_section() { # NAME: one more that waits for k, since its servers have refus
 }
 asleep_on() { [ -n "$(keeper_of "$1")" ] && in_state "$(keeper_of "$1")" S; }
 
+# --- all of them at hand ------------------------------------------------------------------------------------------------
+
+asked() { # TIMES: all of them, so often
+  local i
+  for i in 1 2 3 4 5; do redis_cli "vote$i" info commandstats | grep -q "^cmdstat_eval:calls=$1," || return; done
+}
+
+@test "a free lock is two requests to each server" {
+  five_servers
+  local i
+  for i in 1 2 3 4 5 6; do dlock run -q "k$i" -- true; done
+  wait_until asked 12
+}
+
 # --- a minority of the servers ------------------------------------------------------------------------------------------
 
 goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and the waiter is served without them

@@ -89,11 +89,10 @@ std::optional<Error> QuorumLock::same_server_twice() const {
 PollableLock::Attempt QuorumLock::take(Control& control) {
   group_.refresh();
   const TimePoint sent = runtime_.clock.now();
+  // One reading for all servers: those of different microseconds draw different tokens.
+  const auto wall = kind_ == QuorumKind::kString ? std::optional(runtime_.clock.wall()) : std::nullopt;
   std::vector<Command> questions;
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    const auto wall = kind_ == QuorumKind::kString ? std::optional(runtime_.clock.wall()) : std::nullopt;
-    questions.push_back(take_command(question_to(i), wall));
-  }
+  for (std::size_t i = 0; i < group_.size(); ++i) questions.push_back(take_command(question_to(i), wall));
   const Outcome outcome = round_.ask(questions, round_end(), &control, count_votes);
   note_servers();
   if (auto error = same_server_twice()) return *error;
