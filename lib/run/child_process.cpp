@@ -129,7 +129,8 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   // Their own new children become ours when the parent ends.
   if (!spec_.others.empty()) spec_.others = descendants_of(getpid());
   keepers_ = context.keepers;
-  const auto answer = keepers_.empty() ? spawn(context) : start_guarded(context);
+  prepare(context);
+  const auto answer = keepers_.empty() ? spawn() : start_guarded();
   if (!answer) return CommandNotStarted{answer.error(), 71};
   const Spawned& spawned = *answer;
   pid_ = spawned.pid;
@@ -148,8 +149,18 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   return CommandNotStarted{std::move(error), status_of(spawned.failure)};
 }
 
-Result<Spawned> ChildProcess::start_guarded(const StartContext& context) {
-  auto guard = CommandGuard::start(keepers_, [&] { return spawn(context); });
+/// What execve takes, made before there is a guard: whatever that writes is first copied, page by page.
+void ChildProcess::prepare(const StartContext& context) {
+  own_ = lock_variables(spec_.environment, context.locks, context.deadline);
+  own_.insert(own_.end(), spec_.variables.begin(), spec_.variables.end());
+  environment_ = merged_environment(spec_.environment, own_);
+  if (!spec_.keep_descriptors) inherit_ = context.inherit;
+  by_shell_ = {const_cast<char*>("/bin/sh"), const_cast<char*>(spec_.program.path.c_str())};
+  by_shell_.insert(by_shell_.end(), spec_.arguments.begin() + 1, spec_.arguments.end());
+}
+
+Result<Spawned> ChildProcess::start_guarded() {
+  auto guard = CommandGuard::start(keepers_, [this] { return spawn(); });
   if (!guard) return guard.error();
   guard_ = std::move(*guard);
   return guard_->spawned();
@@ -161,26 +172,18 @@ void ChildProcess::keepers_know() {
 
 /// vfork suspends us until the child has executed or given up, so that the child's failure can simply be left in our
 /// memory, and no page is copied. Its parent is whoever calls this: we, or the guard.
-Spawned ChildProcess::spawn(const StartContext& context) const {
-  std::vector<std::string> own = lock_variables(spec_.environment, context.locks, context.deadline);
-  own.insert(own.end(), spec_.variables.begin(), spec_.variables.end());
-  const std::vector<char*> environment = merged_environment(spec_.environment, own);
-  const std::vector<int> inherit = spec_.keep_descriptors ? std::vector<int>() : context.inherit;
+Spawned ChildProcess::spawn() const {
   const pid_t parent = getpid();
   volatile int failure = 0;
-  // A script without "#!" line is run by the shell, as execvp(3) does.
-  std::vector<char*> by_shell = {const_cast<char*>("/bin/sh"), const_cast<char*>(spec_.program.path.c_str())};
-  by_shell.insert(by_shell.end(), spec_.arguments.begin() + 1, spec_.arguments.end());
-
   const pid_t pid = vfork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);                 // it died between vfork and prctl: no signal will come
-    for (const int fd : inherit) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
+    if (getppid() != parent) _exit(127);                  // it died between vfork and prctl: no signal will come
+    for (const int fd : inherit_) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
     if (spec_.signals.ignored_child) ::signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &spec_.signals.mask, nullptr);
-    execve(spec_.program.path.c_str(), spec_.arguments.data(), environment.data());
-    if (errno == ENOEXEC) execve("/bin/sh", by_shell.data(), environment.data());
+    execve(spec_.program.path.c_str(), spec_.arguments.data(), environment_.data());
+    if (errno == ENOEXEC) execve("/bin/sh", by_shell_.data(), environment_.data());
     failure = errno;
     _exit(127);
   }

@@ -74,14 +74,19 @@ class ChildProcess final : public LockedCommand {
   bool sent_by_it(pid_t sender) const override;
 
  private:
-  Result<Spawned> start_guarded(const StartContext& context);
-  Spawned spawn(const StartContext& context) const;
+  void prepare(const StartContext& context);
+  Result<Spawned> start_guarded();
+  Spawned spawn() const;
   std::vector<ProcessId> tree() const;
   bool reap();
   void hear_guard();
   void take(int wait_status);
 
   Spec spec_;
+  std::vector<std::string> own_;    ///< NAME=value, in the place of those of the environment
+  std::vector<char*> environment_;  ///< points into both
+  std::vector<char*> by_shell_;     ///< a script without "#!" line is run by the shell, as execvp(3) does
+  std::vector<int> inherit_;
   pid_t pid_ = 0;
   bool alive_ = false;
   int stopped_by_ = 0;                 ///< the signal; not reported yet
