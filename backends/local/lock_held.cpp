@@ -35,7 +35,7 @@ void LocalLock::look_for_loss(TimePoint now) {
   if ((lost && *lost) || replaced()) return lose();
   if (const std::string by = asked_ ? "" : queue_entry_->revoked_by(); !by.empty()) {
     asked_ = true;
-    events_.emplace_back(Lost{dlock::revoked_by(by), false, is_replacement(by)});  // held until release()
+    events_.emplace_back(Lost{{}, false, by});  // held until release()
   }
 }
 

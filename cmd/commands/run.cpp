@@ -149,7 +149,7 @@ void complete(RunReport& report, const Options& options, const Runtime& runtime,
   if (report.outcome == RunReport::Outcome::kBusy && named && !superseded)
     report.holder = s.contention->holders.front();
   if (s.contention) report.superseded_by = s.contention->superseded_by;
-  if (superseded && s.lost_why.starts_with(kReplacedBy)) report.superseded_by = s.lost_why.substr(kReplacedBy.size());
+  if (superseded) report.superseded_by = asker_text(s.revoked);
 }
 
 /// "run a b -c STR": without -- there is one KEY, and `b` is CMD.

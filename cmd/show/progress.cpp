@@ -104,13 +104,13 @@ void Progress::warned(const std::string& warning) {
   runtime_.log.warn(warning);
 }
 
-void Progress::lost(const std::string& why, const SupervisorState& s, pid_t command) {
+void Progress::lost(const SupervisorState& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
   if (s.deadline && !s.session_over && !s.said_lost) {
     const TimePoint sent = *s.deadline - s.lease + clock_drift(s.lease);
-    text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + why + ")";
+    text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + s.lost_why + ")";
   } else {
-    text += why;
+    text += loss_text(s);
   }
   const bool running = s.command_alive && command > 0;
   const bool asked = s.said_lost && !s.session_over;  // held, and renewed, until the command is gone
@@ -165,5 +165,7 @@ void Progress::release_unconfirmed(const std::string& why, const SupervisorState
       {ErrorCode::kUnavailable, text, "to find out whether it was sold, without selling it twice: " + again},
       {"release_unconfirmed"});
 }
+
+std::string loss_text(const SupervisorState& s) { return s.revoked.empty() ? s.lost_why : revoked_by(s.revoked); }
 
 }  // namespace dlock

@@ -28,7 +28,7 @@ class Progress final : public RunObserver {
   std::optional<TimePoint> wake_at() const override;
   void waited() override;
   void warned(const std::string& warning) override;
-  void lost(const std::string& why, const SupervisorState& s, pid_t command) override;
+  void lost(const SupervisorState& s, pid_t command) override;
   void overheld(const SupervisorState& s, pid_t command) override;
   void release_unconfirmed(const std::string& why, const SupervisorState& s) override;
 
@@ -51,5 +51,8 @@ class Progress final : public RunObserver {
   std::string outage_;  ///< why no store has answered for a while; empty: one answers
   TerminalLine line_;
 };
+
+/// Why the lock was lost, or who has asked for it.
+std::string loss_text(const SupervisorState& s);
 
 }  // namespace dlock

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "cmd/show/contention.h"
+#include "cmd/show/progress.h"
 #include "lib/base/users.h"
 
 namespace dlock {
@@ -165,13 +166,13 @@ void Recorder::unrenewed(const std::string& why) {
   }
 }
 
-void Recorder::lost(const std::string& why, const SupervisorState& s, pid_t command) {
-  shown_.lost(why, s, command);
+void Recorder::lost(const SupervisorState& s, pid_t command) {
+  shown_.lost(s, command);
   why_signalled_ = "the lock was lost";
   for (const HeldLock& lock : locks_) {
     Event lost = event(Event::Kind::kLost, lock);
     lost.held = runtime_.clock.now() - s.granted_at;
-    lost.why = why;
+    lost.why = loss_text(s);
     log_.append(lost);
   }
 }

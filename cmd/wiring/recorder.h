@@ -43,7 +43,7 @@ class Recorder final : public RunObserver {
   void unrenewed(const std::string& why) override;
   void signalled(int signal, const SupervisorState& s) override;
   void warned(const std::string& warning) override { shown_.warned(warning); }
-  void lost(const std::string& why, const SupervisorState& s, pid_t command) override;
+  void lost(const SupervisorState& s, pid_t command) override;
   void overheld(const SupervisorState& s, pid_t command) override;
   void release_unconfirmed(const std::string& why, const SupervisorState& s) override;
 

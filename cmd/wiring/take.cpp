@@ -150,7 +150,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
 }
 
 bool is_superseded(const Options& options, const SupervisorState& s) {
-  return s.outcome == Outcome::kLost && s.replaced && options.supersedes == Supersedes::kReplace;
+  return s.outcome == Outcome::kLost && is_replacement(s.revoked) && options.supersedes == Supersedes::kReplace;
 }
 
 int explain_not_taken(const Options& options, const Runtime& asked, const Taken& taken) {

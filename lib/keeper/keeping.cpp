@@ -141,7 +141,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     return lose(lost->why);
   }
   if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
-    revoke(wanted->why, wanted->replaced);
+    revoke(*wanted);
     return true;
   }
   if (const auto* due = std::get_if<RenewalDue>(&answer)) {
@@ -157,7 +157,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     // Put together only for a reader: an idle holder costs its renewals.
     if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     tell(Renewed{renewed->deadline});
-    if (const std::string& by = renewed->revoked; !by.empty()) revoke(revoked_by(by), is_replacement(by));
+    if (const std::string& by = renewed->revoked; !by.empty()) revoke({{}, by});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
     if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
@@ -170,10 +170,10 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
 }
 
 /// The supervisor ends its command now, under a lease that is renewed until it is gone, and then releases.
-void Keeping::revoke(const std::string& why, bool replaced) {
+void Keeping::revoke(const RevocationRequested& wanted) {
   if (asked_at_) return;
   asked_at_ = clock_.now();
-  tell(Lost{why, false, replaced});
+  tell(Lost{wanted.why, false, wanted.by});
 }
 
 bool Keeping::lose(const std::string& why) {

@@ -64,7 +64,7 @@ class Keeping {
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
-  void revoke(const std::string& why, bool replaced);
+  void revoke(const RevocationRequested& wanted);
   bool lose(const std::string& why);
   void tell(const SessionEvent& event);
   void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});

@@ -30,7 +30,7 @@ struct RenewalUnknown {
 /// The lock is ours, but was revoked: end the command, then release.
 struct RevocationRequested {
   std::string why;
-  bool replaced = false;  ///< as in Lost
+  std::string by = {};  ///< as in Lost
 };
 /// Of held() only: the connection that would have announced a loss has ended, so a renewal has to ask, now.
 struct RenewalDue {

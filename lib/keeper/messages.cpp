@@ -194,7 +194,7 @@ struct EventWriter {
   }
   Message operator()(const Lost& lost) const {
     Message message{lost.final ? "lost" : "asked", {{"why", std::string(utf8_prefix(lost.why, kLongestSentence))}}};
-    if (lost.replaced) message.fields["replaced"] = "1";
+    if (!lost.by.empty()) message.fields["by"] = utf8_prefix(lost.by, kLongestSentence);
     return message;
   }
   Message operator()(const Refused& refused) const {
@@ -350,7 +350,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "unreached") event = Unreached{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "gone") event = SessionGone{in.text("why"), true, in.choice("code", ErrorCode::kInternal)};
-  if (verb == "asked") event = Lost{in.text("why"), false, in.number_or("replaced", 0) != 0};
+  if (verb == "asked") event = Lost{in.text("why"), false, in.text_or_empty("by")};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken_message("unknown word '" + verb + "'");
   if (!in.ok()) return in.error();

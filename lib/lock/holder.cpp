@@ -40,9 +40,10 @@ std::vector<Participant> unheard(const LockState& state) {
 
 bool is_replacement(std::string_view by) { return by.starts_with(kReplacement); }
 
+std::string asker_text(const std::string& by) { return printable(by.substr(is_replacement(by) ? 1 : 0), 300); }
+
 std::string revoked_by(const std::string& by) {
-  return is_replacement(by) ? std::string(kReplacedBy) + printable(by.substr(1), 300)
-                            : "revoked by " + printable(by, 300);
+  return (is_replacement(by) ? "replaced by " : "revoked by ") + asker_text(by);
 }
 
 void list_waiters(LockState& state, std::vector<Participant> waiters) {

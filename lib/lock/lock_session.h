@@ -56,7 +56,7 @@ struct Unrenewed {
 struct Lost {
   std::string why;
   bool final = true;
-  bool replaced = false;  ///< a later `run --replace` asks for it
+  std::string by = {};  ///< who asks for it, as Participant::revoked; then `why` is empty
 };
 /// The lock was not granted: Busy (the store said so; `state` names the holder), Unavailable, Denied, ... Nothing is
 /// left behind. Final.

@@ -106,7 +106,7 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
 std::optional<SessionEvent> MultiLock::on_asked(const Part& part, const Lost& asked, TimePoint now) {
   if (verdict_) return std::nullopt;
   if (all_held_) return asked;
-  unwind(lost_before_all(part.name, asked.why), now + kUnwindBudget);
+  unwind(lost_before_all(part.name, asked.by.empty() ? asked.why : revoked_by(asked.by)), now + kUnwindBudget);
   return std::nullopt;
 }
 

@@ -102,7 +102,7 @@ class Loop {
         stopped_ = true;
         return stop_self();
       case Action::Kind::kSayLost:
-        return observer_.lost(action.text, s_, command_.pid());
+        return observer_.lost(s_, command_.pid());
       case Action::Kind::kSayOverheld:
         return observer_.overheld(s_, command_.pid());
       case Action::Kind::kWarn:

@@ -83,7 +83,7 @@ class RunObserver {
   virtual void signalled(int /*signal*/, const SupervisorState& /*s*/) {}
   /// Warning of the store about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}
-  virtual void lost(const std::string& /*why*/, const SupervisorState& /*s*/, pid_t /*command*/) {}
+  virtual void lost(const SupervisorState& /*s*/, pid_t /*command*/) {}
   /// The lock has been held for as long as the policy allows, and the command is being ended.
   virtual void overheld(const SupervisorState& /*s*/, pid_t /*command*/) {}
   virtual void release_unconfirmed(const std::string& /*why*/, const SupervisorState& /*s*/) {}

@@ -96,7 +96,7 @@ class Decision {
   void operator()(const Lost& lost) {
     s_.session_over = lost.final;
     s_.said_lost = s_.said_lost || !s_.lost;
-    s_.replaced = s_.replaced || lost.replaced;
+    if (s_.revoked.empty()) s_.revoked = lost.by;
     switch (s_.phase) {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kLost, lost.why});
@@ -271,7 +271,7 @@ class Decision {
     s_.lost = true;
     if (!why.empty()) s_.lost_why = why;
     else if (s_.lost_why.empty()) s_.lost_why = "no renewal came";
-    actions_.push_back({Kind::kSayLost, 0, {}, s_.lost_why});
+    actions_.push_back({Kind::kSayLost});
   }
 
   /// Between TERM and KILL, and before the lease ends.

@@ -97,7 +97,7 @@ struct Action {
     kRelease,        ///< until `deadline`
     kLeave,          ///< as a lease without a process, which ends at `deadline`; answered by Left
     kStopSelf,       ///< stop as the terminal asked, go on when continued
-    kSayLost,        ///< one line: why
+    kSayLost,        ///< one line: `revoked` or `lost_why`
     kSayOverheld,    ///< one line: max_hold is over
     kWarn,           ///< one line: `text`
   };
@@ -121,7 +121,7 @@ struct SupervisorState {
   bool command_alive = false;
   bool lost = false;
   bool said_lost = false;     ///< the session has said so; otherwise the lease ran down
-  bool replaced = false;      ///< a later `run --replace` has asked for it
+  std::string revoked;        ///< who has asked for it, as Participant::revoked; empty: it was not asked for
   bool overheld = false;      ///< the command was ended because max_hold was over
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release

@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 constexpr char kDeaf[] = "holders cannot be asked to end";
 
 /// What a holder hears of, without having lost the lock.
-bool hears(Acquisition& holder, const std::string& why) {
+bool hears(Acquisition& holder, const std::string& by) {
   const auto lost = holder.wait_for<Lost>();
   REQUIRE(lost);
   CHECK_FALSE(lost->final);
-  CHECK(lost->why == why);
-  return lost->why == why;
+  CHECK(lost->by == by);
+  return lost->by == by;
 }
 
 TEST_CASE("a holder that is asked to end hears by whom, and has the lock until it releases it") {
@@ -28,7 +28,7 @@ TEST_CASE("a holder that is asked to end hears by whom, and has the lock until i
     const auto shown = w.b.inspect(name(w.key));
     REQUIRE(shown);
     REQUIRE(w.b.revoke(name(w.key), *shown, "deploy@ci-4: release 2.5"));
-    CHECK(hears(holder, "revoked by deploy@ci-4: release 2.5"));
+    CHECK(hears(holder, "deploy@ci-4: release 2.5"));
     const auto still = w.b.inspect(name(w.key));
     REQUIRE(still);
     REQUIRE(still->holders.size() == 1);
@@ -60,7 +60,7 @@ TEST_CASE("a hold that is asked to end is renewed until it is released") {
     const auto shown = w.b.inspect(name(w.key));
     REQUIRE(shown);
     REQUIRE(w.b.revoke(name(w.key), *shown, "ops@ci-5"));
-    CHECK(hears(holder, "revoked by ops@ci-5"));
+    CHECK(hears(holder, "ops@ci-5"));
     Acquisition next(w.b, exclusive(w.key));
     if (granted->deadline) CHECK_MESSAGE(holder.wait_for<Renewed>(scaled(4s)), holder.last());
     CHECK(next.stays_quiet());
@@ -81,8 +81,8 @@ TEST_CASE("each of several shared holders is asked to end") {
     REQUIRE(shown);
     REQUIRE(shown->holders.size() == 2);
     REQUIRE(w.b.revoke(name(w.key), *shown, "ops@ci-5"));
-    CHECK(hears(one, "revoked by ops@ci-5"));
-    CHECK(hears(two, "revoked by ops@ci-5"));
+    CHECK(hears(one, "ops@ci-5"));
+    CHECK(hears(two, "ops@ci-5"));
     one.release();
     two.release();
   });

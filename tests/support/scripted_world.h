@@ -138,7 +138,7 @@ class ScriptedWorld {
   struct Observer final : RunObserver {
     void waited() override { ++waited_calls; }
     void unrenewed(const std::string& why) override { doubts.push_back(why); }
-    void lost(const std::string& why, const SupervisorState&, pid_t) override { losses.push_back(why); }
+    void lost(const SupervisorState& s, pid_t) override { losses.push_back(s.lost_why); }
     void release_unconfirmed(const std::string& why, const SupervisorState&) override { unconfirmed.push_back(why); }
     int waited_calls = 0;
     std::vector<std::string> doubts;

@@ -71,7 +71,7 @@ Renewal SessionLock::held(TimePoint now) {
   Renewal answer = RenewalHeld{};
   while (const auto event = session_->next_event(now)) {
     if (const auto* lost = std::get_if<Lost>(&*event)) {
-      return lost->final ? Renewal(RenewalLost{lost->why}) : RevocationRequested{lost->why, lost->replaced};
+      return lost->final ? Renewal(RenewalLost{lost->why}) : RevocationRequested{lost->why, lost->by};
     }
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return RenewalLost{gone->why};
     if (const auto* renewed = std::get_if<Renewed>(&*event)) answer = RenewalRenewed{renewed->deadline};

@@ -220,7 +220,7 @@ Renewal ScriptLock::held(TimePoint now) {
     return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
   deaf_ = 0;
-  if (*ours && !revoked_.empty()) return RevocationRequested{revoked_by(revoked_), is_replacement(revoked_)};
+  if (*ours && !revoked_.empty()) return RevocationRequested{{}, revoked_};
   if (*ours) return RenewalHeld{};
   return lost(taken_away() + store_name_, until);
 }

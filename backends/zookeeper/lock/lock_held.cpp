@@ -18,10 +18,11 @@ constexpr Duration kTouchPause = 100ms;
 constexpr Duration kOutage = 300ms;  ///< without a connection, after which the session is asked about anew
 constexpr Duration kSyncBudget = 1s;
 
-/// Empty: the data of our node ask for nothing.
-std::string why_revoked(const std::optional<HolderRecord>& told, const std::string& data) {
-  if (told && !told->revoked.empty()) return revoked_by(told->revoked);
-  return asks_to_release(data) ? "another client asked for it (" + data + ")" : std::string();
+/// nullopt: the data of our node ask for nothing.
+std::optional<RevocationRequested> revocation_in(const std::optional<HolderRecord>& told, const std::string& data) {
+  if (told && !told->revoked.empty()) return RevocationRequested{{}, told->revoked};
+  if (asks_to_release(data)) return RevocationRequested{"another client asked for it (" + data + ")"};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -178,8 +179,8 @@ Renewal ZookeeperLock::judge_watched() {
       return lost_by_deletion();
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
       hear(*told);
-    } else if (const auto why = why_revoked(told, answer->data); !why.empty()) {
-      return RevocationRequested{why, told && is_replacement(told->revoked)};
+    } else if (const auto asked = revocation_in(told, answer->data)) {
+      return *asked;
     }
   }
   return RenewalHeld{};

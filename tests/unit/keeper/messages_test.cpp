@@ -64,6 +64,7 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");
   CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
   CHECK(std::get<Lost>(there_and_back(Lost{"gone"})).final);
+  CHECK(std::get<Lost>(there_and_back(Lost{"", false, ">ops@ci-5"})).by == ">ops@ci-5");
   CHECK_FALSE(std::get<Lost>(there_and_back(Lost{"asked for", false})).final);
   CHECK(std::holds_alternative<Withdrawn>(there_and_back(Withdrawn{})));
   CHECK(std::holds_alternative<Released>(there_and_back(Released{})));

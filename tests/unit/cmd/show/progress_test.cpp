@@ -75,7 +75,8 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
   Progress progress(options, runtime);
   SupervisorState s;
   SUBCASE("nothing yet") {
-    progress.lost("it is gone", s, 0);
+    s.lost_why = "it is gone";
+    progress.lost(s, 0);
     CHECK(said() == "dlock: LOST k: it is gone\n  nothing was run\n");
   }
   SUBCASE("a command, on a store that gives less than the ttl") {
@@ -85,11 +86,13 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
     s.deadline = lease_deadline(at(0s), s.lease);
     s.command_alive = true;
     at(2s);
-    progress.lost("no answer", s, 7);
+    s.lost_why = "no answer";
+    progress.lost(s, 7);
     progress.overheld(s, 7);
     CHECK(said().find("LOST k: no renewal for 2 s (no answer); sent TERM to pid 7, KILL follows in 500 ms\n") == 7);
     s.said_lost = true;  // while the lease is renewed: it was asked for
-    progress.lost("another client asked for it", s, 7);
+    s.lost_why = "another client asked for it";
+    progress.lost(s, 7);
     CHECK(said().find("LOST k: another client asked for it; sent TERM to pid 7, KILL follows in 500 ms\n") !=
           std::string::npos);
     s.said_lost = false;
@@ -97,7 +100,8 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
   }
   SUBCASE("what dlock hold serves, which is no command of ours") {
     s.command_alive = true;
-    progress.lost("it is gone", s, 0);
+    s.lost_why = "it is gone";
+    progress.lost(s, 0);
     progress.overheld(s, 0);
     CHECK(said().find("nothing was run") == std::string::npos);
     CHECK(said().find("when the command is gone") == std::string::npos);
