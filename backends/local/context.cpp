@@ -32,6 +32,13 @@ bool is_missing(const std::string& path) {
 
 }  // namespace
 
+Settings settings_of(const BackendUrl& url) {
+  return {.store = url.redacted(),
+          .directory = url.path,
+          .allow_network_fs = url.param("allow-network-fs") == "1",
+          .durable_stock = url.param("sync") != "normal"};
+}
+
 LocalContext LocalContext::of(const BackendUrl& url, const Runtime& runtime) {
   return {.runtime = runtime, .settings = settings_of(url), .host = host_name()};
 }

@@ -3,7 +3,7 @@
 
 #include "backends/mysql/bound/admin.h"
 #include "backends/mysql/bound/lock.h"
-#include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/lease/admin.h"
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/row/admin.h"

@@ -6,11 +6,10 @@
 
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/fence.h"
-#include "backends/zookeeper/lock/one_node.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
+#include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
-#include "backends/zookeeper/tree.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::zookeeper {

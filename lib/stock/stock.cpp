@@ -2,6 +2,7 @@
 #include "lib/stock/stock.h"
 
 #include "lib/config/suggest.h"
+#include "lib/stock/segment_locks.h"
 namespace dlock {
 
 Quantity StockState::total() const {
@@ -172,6 +173,13 @@ Error broken_stock(const LockName& name, const std::string& what) {
   return {ErrorCode::kMisconfigured,
           "the stock '" + name.text() + "' is inconsistent: " + what + "; nothing was changed",
           "did another program write there? Repair its data, or drop the stock and create it again"};
+}
+
+Result<LockName> segment_key(const LockName& stock, int segment) {
+  auto key = LockName::parse("stock:" + stock.text() + ":" + std::to_string(segment));
+  if (key) return key;
+  return Error{ErrorCode::kUnsupported, "the name " + stock.text() + " is too long for --mode lock",
+               "use --mode reserve"};
 }
 
 }  // namespace dlock

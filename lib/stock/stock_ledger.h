@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -136,5 +137,8 @@ Result<T> in_transaction(StockLedger& ledger, StockLedger::Access access, const 
     if (!ledger.is_worth_repeating()) return done.error();  // it explains whatever came after it
   }
 }
+
+/// A Stock on a ledger: each call is one transaction, repeated after a conflict with another one.
+std::unique_ptr<Stock> ledger_stock(std::unique_ptr<StockLedger> ledger);
 
 }  // namespace dlock

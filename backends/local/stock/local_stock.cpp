@@ -12,7 +12,6 @@
 #include "backends/local/context.h"
 #include "backends/local/stock/sqlite.h"
 #include "lib/base/unique_fd.h"
-#include "lib/stock/ledger_stock.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/stock_ledger.h"
 

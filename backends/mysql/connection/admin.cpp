@@ -6,7 +6,6 @@
 #include <set>
 
 #include "backends/mysql/connection/doctor.h"
-#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 

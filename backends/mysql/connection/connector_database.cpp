@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/connection/database.h"
 
 #include <poll.h>
 #include <pthread.h>

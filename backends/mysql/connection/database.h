@@ -113,4 +113,10 @@ Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint u
 /// How a connection is begun; the real one is connect_by_connector(), unless a test says otherwise.
 using Dial = std::function<std::unique_ptr<Database>(const DatabaseSettings&)>;
 
+/// Begins to connect by MySQL Connector/C++ 1.1. Its calls block and count time-outs in whole seconds, so a thread of
+/// the connection's own makes them (ConnectorSession), with all signals blocked; the owner polls for the outcome and
+/// decides how long to wait. An abandoned call has its outcome at once; the thread, which owns all that it uses, ends
+/// when the broken socket wakes it (if the server has said nothing yet, within connect_timeout), or with the process.
+std::unique_ptr<Database> connect_by_connector(const DatabaseSettings& settings);
+
 }  // namespace dlock::mysql

@@ -5,7 +5,6 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
-#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/human_text.h"

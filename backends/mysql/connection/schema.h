@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/mysql/connection/database.h"
@@ -51,5 +52,18 @@ Result<void> judge_key(const Table& table, const Answer& keys);
 
 /// Text of `dlock setup --print`: the statements, and the least privileges of an account.
 std::string setup_script(const std::string& database, const RowTable& rows);
+
+/// The text between the parentheses of CREATE TABLE. In a table of the user's, dlock's columns are invisible and
+/// have a default: statements that do not name them go on as before.
+std::string row_columns(const RowTable& table);
+
+/// The statement that creates a table of the user's, if it is missing.
+std::string create_row_table(const RowTable& table);
+
+/// The query for the columns of a table of the user's, and whether `key` fits into it.
+std::string row_columns_query(const RowTable& table, std::string_view key);
+
+/// Misconfigured if by that answer the table is missing, or lacks what a lock needs, with the statement that adds it.
+Result<void> judge_row_table(const RowTable& table, const Answer& columns, const std::string& server);
 
 }  // namespace dlock::mysql

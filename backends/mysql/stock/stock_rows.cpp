@@ -3,10 +3,13 @@
 
 #include <utility>
 
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/stock/mysql_stock.h"
 #include "lib/stock/segment_plan.h"
+#include "lib/stock/stock_ledger.h"
 
 namespace dlock::mysql {
 namespace {
@@ -275,3 +278,13 @@ Result<void> StockRows::move_home(int segments) {
 }
 
 }  // namespace dlock::mysql
+
+namespace dlock {
+
+Result<std::unique_ptr<Stock>> make_mysql_stock(const BackendUrl& url, const Runtime& runtime) {
+  auto settings = mysql::settings_of(url, std::chrono::seconds(5));
+  if (!settings) return settings.error();
+  return ledger_stock(std::make_unique<mysql::StockRows>(std::move(*settings), mysql::connect_by_connector, runtime));
+}
+
+}  // namespace dlock

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/lock/settings.h"
+#include "backends/zookeeper/lock/rules.h"
 #include "backends/zookeeper/session/calls.h"
 #include "backends/zookeeper/session/session.h"
+#include "lib/base/result.h"
 #include "lib/base/runtime.h"
 #include "lib/base/time.h"
 #include "lib/config/backend_url.h"
@@ -17,6 +18,20 @@
 #include "lib/lock/holder.h"
 
 namespace dlock::zookeeper {
+
+/// Settings of a zk:// URL.
+struct Settings {
+  std::string store;  ///< redacted URL
+  std::string root;   ///< "" or "/app"
+  Recipe recipe = Recipe::kBridge;
+  std::string user;
+  std::string password;       ///< SECRET
+  std::string password_file;  ///< read again when a right is missing; empty: none
+  std::vector<BackendUrl::Host> hosts;
+};
+
+/// Misconfigured for a path that ZooKeeper does not allow, or a user without a password.
+Result<Settings> settings_of(const BackendUrl& url);
 
 /// The leader's clock, which stamps the nodes: known by the time of a node that is made for that, and deleted again,
 /// once a minute.

@@ -7,13 +7,20 @@
 #include <map>
 #include <set>
 
-#include "backends/zookeeper/lock/one_node.h"
+#include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/lock/store.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::zookeeper {
 namespace {
+
+bool is_entered(const std::string& parent, const std::string& name) {
+  const bool own =
+      name.starts_with('%') && name != "%" && (name.size() < 3 || !std::isxdigit(name[1]) || !std::isxdigit(name[2]));
+  return !own && !(parent.empty() && name == "zookeeper") && !parse_node_name(name);
+}
 
 constexpr std::size_t kLongestText = 128;
 
@@ -302,6 +309,34 @@ LockState state_of(const LockName& name, const std::string& store, const std::ve
   if (!state.holders.empty()) state.mode = state.holders.front().mode;
   if (state.mode != Mode::kPermits) state.permits = 0;
   return state;
+}
+
+Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until) {
+  std::vector<TreeNode> found;
+  std::vector<std::string> level{root};
+  while (!level.empty()) {
+    std::vector<Request> lists;
+    for (const std::string& path : level) lists.push_back(ask_list(path));
+    std::vector<Result<Answer>> answers = calls.call_all(lists, until, nullptr);
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      Result<Answer>& answer = answers[i];
+      const bool again = !answer && answer.error().code == ErrorCode::kUnavailable;
+      if (again) answer = calls.call_until(lists[i], until, nullptr);
+      if (level[i] != root && !answer && answer.error().code == ErrorCode::kDenied) {
+        found.push_back({.path = level[i], .stat = {}, .closed = answer.error()});
+        continue;
+      }
+      if (!answer) return answer.error();
+      if (answer->code != Code::kOk) continue;
+      for (const std::string& name : answer->children) {
+        if (is_entered(level[i], name)) next.push_back(level[i] + "/" + name);
+      }
+      found.push_back({.path = level[i], .stat = answer->stat, .children = std::move(answer->children)});
+    }
+    level = std::move(next);
+  }
+  return found;
 }
 
 }  // namespace dlock::zookeeper

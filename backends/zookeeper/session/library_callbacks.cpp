@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -188,6 +189,21 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
   }
   inbox.put({std::move(changed)});
+}
+
+std::string server_text(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  std::uint16_t port = 0;
+  if (address->sa_family == AF_INET6) {
+    const auto* in = reinterpret_cast<const sockaddr_in6*>(address);
+    inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof text);
+    port = ntohs(in->sin6_port);
+  } else {
+    const auto* in = reinterpret_cast<const sockaddr_in*>(address);
+    inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
+    port = ntohs(in->sin_port);
+  }
+  return std::string(text) + ":" + std::to_string(port);
 }
 
 }  // namespace dlock::zookeeper

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/stock/zookeeper_stock.h"
 #include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
+#include "lib/stock/stock_ledger.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -322,3 +324,17 @@ Result<void> StockTree::level(int count) {
 }
 
 }  // namespace dlock::zookeeper
+
+namespace dlock {
+
+std::unique_ptr<Stock> zookeeper::make_stock(Ensemble ensemble, const Runtime& runtime) {
+  return ledger_stock(std::make_unique<StockTree>(std::move(ensemble), runtime));
+}
+
+Result<std::unique_ptr<Stock>> make_zookeeper_stock(const BackendUrl& url, const Runtime& runtime) {
+  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
+  if (!ensemble) return ensemble.error();
+  return zookeeper::make_stock(std::move(*ensemble), runtime);
+}
+
+}  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/connection/database.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "lib/base/unique_fd.h"
 

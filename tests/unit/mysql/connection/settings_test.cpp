@@ -5,7 +5,6 @@
 
 #include "backends/mysql/connection/doctor.h"
 #include "backends/mysql/connection/errors.h"
-#include "backends/mysql/connection/row_table.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 

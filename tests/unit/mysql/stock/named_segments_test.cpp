@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "backends/mysql/stock/stock_rows.h"
-#include "lib/stock/ledger_stock.h"
+#include "lib/stock/stock_ledger.h"
 #include "tests/unit/mysql/fake_server.h"
 
 namespace dlock::mysql::testing::named_segments_test {

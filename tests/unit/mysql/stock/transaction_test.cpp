@@ -5,7 +5,7 @@
 
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/stock/stock_rows.h"
-#include "lib/stock/ledger_stock.h"
+#include "lib/stock/stock_ledger.h"
 #include "tests/unit/mysql/fake_server.h"
 
 namespace dlock::mysql::testing::transaction_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/stock/ledger_stock.h"
+#include "lib/stock/stock_ledger.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lib/stock/segment_plan.h"
-#include "lib/stock/stock_ledger.h"
 
 namespace dlock {
 namespace {
