@@ -26,8 +26,6 @@ class ReadingStdin final : public LockedCommand {
     return CommandNotStarted{written.error(), exit_status(ErrorCode::kSystem)};
   }
 
-  pid_t pid() const override { return 0; }
-
   void add_interest(std::vector<pollfd>& fds) const override {
     if (started_ && !over_) fds.push_back({STDIN_FILENO, POLLIN, 0});
   }
@@ -42,8 +40,6 @@ class ReadingStdin final : public LockedCommand {
 
   void signal(int number) override { over_ = over_ || !is_harmless(number); }
   void signal_tree(int /*number*/) override { over_ = true; }
-  bool tree_gone() override { return true; }
-  bool sent_by_it(pid_t /*sender*/) const override { return false; }
 
  private:
   /// Another reader of the same stdin, which one of us made not to block, may have been faster.

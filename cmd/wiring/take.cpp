@@ -33,13 +33,6 @@ class UnlockedSession final : public LockSession {
 class NoCommand final : public LockedCommand {
  public:
   SupervisorEvent start(const StartContext& /*context*/) override { return CommandStarted{}; }
-  pid_t pid() const override { return 0; }
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<int> ended() override { return std::nullopt; }
-  void signal(int /*number*/) override {}
-  void signal_tree(int /*number*/) override {}
-  bool tree_gone() override { return true; }
-  bool sent_by_it(pid_t /*sender*/) const override { return false; }
 };
 
 SupervisionPolicy make_policy(const Options& options, bool run_command) {

@@ -24,7 +24,7 @@ struct StartContext {
 };
 
 /// The work under the lock: a child process (child_process.h), or anything else that starts, can be asked to end, and
-/// ends.
+/// ends. The defaults are those of work without a process.
 class LockedCommand {
  public:
   virtual ~LockedCommand() = default;
@@ -38,24 +38,24 @@ class LockedCommand {
   virtual void keepers_know() {}
 
   /// Its process id once started, 0 if it has none.
-  virtual pid_t pid() const = 0;
+  virtual pid_t pid() const { return 0; }
 
   /// Adds descriptors that announce its end besides SIGCHLD.
-  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+  virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
 
   /// The wait status after its end, returned once. Does not block.
-  virtual std::optional<int> ended() = 0;
+  virtual std::optional<int> ended() { return std::nullopt; }
 
   /// Whether it has stopped by itself, and a shell waits at a terminal for us as well; true once, after ended().
   virtual bool stops_the_job() { return false; }
 
-  virtual void signal(int number) = 0;       ///< to it alone
-  virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
-  virtual bool tree_gone() = 0;              ///< whether no descendant is alive. REQUIRES: it has ended
-  virtual void let_go() {}                   ///< comes last: processes that are left of it stay
+  virtual void signal(int /*number*/) {}       ///< to it alone
+  virtual void signal_tree(int /*number*/) {}  ///< to it and everything that descends from it
+  virtual bool tree_gone() { return true; }    ///< whether no descendant is alive. REQUIRES: it has ended
+  virtual void let_go() {}                     ///< comes last: processes that are left of it stay
 
   /// Whether `sender`, which has sent us a signal, is the command or descends from it.
-  virtual bool sent_by_it(pid_t sender) const = 0;
+  virtual bool sent_by_it(pid_t /*sender*/) const { return false; }
 };
 
 /// Reports to people. Every call returns at once.
