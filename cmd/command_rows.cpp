@@ -46,8 +46,8 @@ int help(const Call& call) { return print_result(call, help_text(call.options.wo
 
 std::string version_text(bool as_json) {
   if (!as_json) return "dlock " DLOCK_VERSION "\n";
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.version/1").key("version").text(DLOCK_VERSION).end_object();
+  JsonWriter json("dlock.version/1");
+  json.field("version", DLOCK_VERSION).end_object();
   return json.line();
 }
 

@@ -49,15 +49,11 @@ std::string shown_message(const Error& error) {
   return printable(error.message, kMost);
 }
 
-JsonWriter begin_answer() {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.stock.batch/1");
-  return json;
-}
+constexpr std::string_view kSchema = "dlock.stock.batch/1";
 
 void put_error(JsonWriter& json, const Error& error) {
-  json.key("answer").text("error").key("error").text(error_name(error.code));
-  json.key("message").text(shown_message(error)).key("next").text_or_null(error.next);
+  json.field("answer", "error").field("error", error_name(error.code));
+  json.field("message", shown_message(error)).field("next", error.next);
 }
 
 }  // namespace
@@ -120,23 +116,19 @@ void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer
 }
 
 void put_json_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer) {
-  JsonWriter json = begin_answer();
-  json.key("id").text(step.id.text()).key("step").text(word_of(step.kind));
+  JsonWriter json(kSchema);
+  json.field("id", step.id.text()).field("step", word_of(step.kind));
   if (!answer) {
     put_error(json, answer.error());
   } else if (std::holds_alternative<StockInProgress>(*answer)) {
     put_error(json, in_progress(step.id));
   } else {
     const Said said = said_by(*answer);
-    json.key("answer").text(said.word);
+    json.field("answer", said.word);
     if (const auto* by = std::get_if<StockShort>(&*answer)) {
-      json.key("available").number(by->available).key("reserved").number(by->reserved);
+      json.field("available", by->available).field("reserved", by->reserved);
     } else if (step.kind != Kind::kConfirm && step.kind != Kind::kCancel) {
-      json.key("qty").number(sum_of(*said.parts)).key("parts").begin_array();
-      for (const StockPart& part : *said.parts) {
-        json.begin_object().key("segment").number(part.segment).key("qty").number(part.quantity).end_object();
-      }
-      json.end_array();
+      put_parts(json.field("qty", sum_of(*said.parts)), *said.parts);
     }
   }
   out += json.end_object().line();
@@ -148,8 +140,8 @@ void put_refusal(std::string& out, std::uint64_t number, const Error& error) {
 }
 
 void put_json_refusal(std::string& out, std::uint64_t number, const Error& error) {
-  JsonWriter json = begin_answer();
-  json.key("id").null().key("line").number(static_cast<std::int64_t>(number));
+  JsonWriter json(kSchema);
+  json.key("id").null().field("line", number);
   put_error(json, error);
   out += json.end_object().line();
 }

@@ -92,15 +92,14 @@ std::string bench_text(const std::string& store, const BenchPlan& plan, const Al
 
 std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
                        const ContendedResult& contended) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.bench/2").key("store").text(store);
+  JsonWriter json("dlock.bench/2");
+  json.field("store", store);
   json.key("alone").begin_object().key("took_ms").ms(alone.took);
-  json.key("locks_per_second").number(per_second(alone.round.count(), alone.took)).key("lock_unlock");
+  json.field("locks_per_second", per_second(alone.round.count(), alone.took)).key("lock_unlock");
   put_latencies(json, alone.round);
-  json.end_object().key("contended").begin_object().key("processes").number(plan.processes);
-  json.key("took_ms").ms(contended.took).key("locks_per_second").number(per_second(contended.rounds, contended.took));
-  json.key("fewest").number(static_cast<std::int64_t>(contended.fewest));
-  json.key("most").number(static_cast<std::int64_t>(contended.most)).key("hand_over");
+  json.end_object().key("contended").begin_object().field("processes", plan.processes);
+  json.key("took_ms").ms(contended.took).field("locks_per_second", per_second(contended.rounds, contended.took));
+  json.field("fewest", contended.fewest).field("most", contended.most).key("hand_over");
   put_latencies(json, contended.hand_over);
   return json.end_object().end_object().line();
 }

@@ -227,13 +227,13 @@ std::string bench_stock_text(const std::string& store, int takers, const std::ve
 
 /// dlock.bench.stock/2, with its newline.
 std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.bench.stock/2").key("store").text(store).key("takers").number(takers);
+  JsonWriter json("dlock.bench.stock/2");
+  json.field("store", store).field("takers", takers);
   json.key("rows").begin_array();
   for (const StockBenchRow& row : rows) {
-    json.begin_object().key("way").text(way_name(row.way)).key("segments").number(row.segments);
-    json.key("takers").number(takers_of(row)).key("step_ms").whole_ms(row.step);
-    json.key("orders_per_second").number(per_second(row.orders, row.took)).key("order");
+    json.begin_object().field("way", way_name(row.way)).field("segments", row.segments);
+    json.field("takers", takers_of(row)).key("step_ms").whole_ms(row.step);
+    json.field("orders_per_second", per_second(row.orders, row.took)).key("order");
     put_latencies(json, row.order);
     json.end_object();
   }

@@ -40,7 +40,7 @@ std::int64_t per_second(std::size_t count, Duration took) {
 }
 
 void put_latencies(JsonWriter& json, const Latencies& latencies) {
-  json.begin_object().key("count").number(static_cast<std::int64_t>(latencies.count()));
+  json.begin_object().field("count", latencies.count());
   json.key("p50_ms").ms(latencies.percentile(50)).key("p90_ms").ms(latencies.percentile(90));
   json.key("p99_ms").ms(latencies.percentile(99)).key("longest_ms").ms(latencies.longest()).end_object();
 }

@@ -73,12 +73,11 @@ std::string report_text(const std::string& store, const std::vector<Finding>& co
 
 std::string report_json(const std::string& store, const std::vector<Finding>& config,
                         const std::vector<Finding>& findings, int status) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.doctor/2").key("store").text(store);
-  json.key("healthy").boolean(status == 0).key("findings").begin_array();
+  JsonWriter json("dlock.doctor/2");
+  json.field("store", store).field("healthy", status == 0).key("findings").begin_array();
   const auto put = [&](const char* about, const Finding& finding) {
-    json.begin_object().key("about").text(about).key("verdict").text(verdict_name(finding.verdict));
-    json.key("what").text(finding.what).key("remedy").text_or_null(finding.remedy).end_object();
+    json.begin_object().field("about", about).field("verdict", verdict_name(finding.verdict));
+    json.field("what", finding.what).field("remedy", finding.remedy).end_object();
   };
   for (const Finding& finding : config) put("configuration", finding);
   for (const Finding& finding : findings) put("backend", finding);

@@ -114,11 +114,10 @@ std::string freed_text(const Freed& freed, WallTime now) {
 }
 
 std::string freed_json(const Freed& freed, const std::string& store) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.force-release/2").key("key").text(freed.shown.name.text());
-  json.key("store").text(store).key("freed").begin_array();
-  for (const Participant& participant : freed.holders) put_participant(json, participant);
-  json.end_array().key("next");
+  JsonWriter json("dlock.force-release/2");
+  json.field("key", freed.shown.name.text()).field("store", store);
+  put_participants(json, "freed", freed.holders);
+  json.key("next");
   if (freed.holders.empty() || freed.shown.waiters.empty()) json.null();
   else put_participant(json, freed.shown.waiters.front());
   return json.end_object().line();

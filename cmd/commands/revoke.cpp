@@ -51,11 +51,10 @@ class Revocation {
   }
 
   std::string json() const {
-    JsonWriter json;
-    json.begin_object().key("schema").text("dlock.revoke/1").key("key").text(asked_.name.text());
-    json.key("store").text(backend_.store()).key("outcome").text(outcome_).key("holders").begin_array();
-    for (const Participant& holder : asked_.holders) put_participant(json, holder);
-    return json.end_array().key("waited_ms").whole_ms(waited()).end_object().line();
+    JsonWriter json("dlock.revoke/1");
+    json.field("key", asked_.name.text()).field("store", backend_.store()).field("outcome", outcome_);
+    put_participants(json, "holders", asked_.holders);
+    return json.key("waited_ms").whole_ms(waited()).end_object().line();
   }
 
   std::string text() const {

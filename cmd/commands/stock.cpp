@@ -44,7 +44,7 @@ class Calling {
                    [](JsonWriter& /*json*/) {});
       case StockAction::kResize:
         return end([&](const CallLimit& limit) { return stock_.resize(name(), what_.segments, limit); },
-                   [&](JsonWriter& json) { json.key("segments").number(what_.segments); });
+                   [&](JsonWriter& json) { json.field("segments", what_.segments); });
       case StockAction::kDrop:
         return drop();
       case StockAction::kRun:
@@ -70,9 +70,8 @@ class Calling {
   }
 
   JsonWriter begin_json() const {
-    JsonWriter json;
-    const std::string schema = "dlock.stock." + std::string(action_row(what_.action).name) + "/1";
-    json.begin_object().key("schema").text(schema).key("name").text(name().text());
+    JsonWriter json("dlock.stock." + std::string(action_row(what_.action).name) + "/1");
+    json.field("name", name().text());
     return json;
   }
 
@@ -95,14 +94,10 @@ class Calling {
   int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, std::optional<bool> repeated = {}) {
     if (!options_.json) return print(out_, runtime_.log, stock_parts_text(parts));
     JsonWriter json = begin_json();
-    json.key("id").text(id.text());
-    if (what_.refund_id) json.key("refund_id").text(what_.refund_id->text());
-    json.key("qty").number(quantity).key("parts").begin_array();
-    for (const StockPart& part : parts) {
-      json.begin_object().key("segment").number(part.segment).key("qty").number(part.quantity).end_object();
-    }
-    json.end_array();
-    if (repeated) json.key("repeated").boolean(*repeated);
+    json.field("id", id.text());
+    if (what_.refund_id) json.field("refund_id", what_.refund_id->text());
+    put_parts(json.field("qty", quantity), parts);
+    if (repeated) json.field("repeated", *repeated);
     return print(out_, runtime_.log, json.end_object().line());
   }
 
@@ -118,7 +113,7 @@ class Calling {
     }
     if (!options_.json) return 0;
     JsonWriter json = begin_json();
-    json.key("created").boolean(!there);
+    json.field("created", !there);
     return print(out_, runtime_.log, json.end_object().line());
   }
 

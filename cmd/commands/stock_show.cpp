@@ -124,15 +124,13 @@ std::string stock_text(const StockState& state, const Look& look) {
 }
 
 std::string stock_json(const StockState& state) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.stock/1").key("name").text(state.name.text());
-  json.key("total").number(state.total()).key("reserved").number(state.reserved()).key("open").number(state.open);
-  json.key("created").number(state.created).key("added").number(state.added);
-  json.key("taken").number(state.taken).key("refunded").number(state.refunded).key("segments").begin_array();
+  JsonWriter json("dlock.stock/1");
+  json.field("name", state.name.text()).field("total", state.total()).field("reserved", state.reserved());
+  json.field("open", state.open).field("created", state.created).field("added", state.added);
+  json.field("taken", state.taken).field("refunded", state.refunded).key("segments").begin_array();
   for (std::size_t i = 0; i < state.segments.size(); ++i) {
-    json.begin_object().key("segment").number(static_cast<std::int64_t>(i));
-    json.key("quantity").number(state.segments[i].quantity).key("reserved").number(state.segments[i].reserved);
-    json.end_object();
+    json.begin_object().field("segment", i).field("quantity", state.segments[i].quantity);
+    json.field("reserved", state.segments[i].reserved).end_object();
   }
   return json.end_array().end_object().str();
 }

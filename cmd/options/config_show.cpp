@@ -83,13 +83,11 @@ std::string as_text(const Options& options) {
 }
 
 std::string as_json(const Options& options) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.config/1").key("files").begin_array();
-  for (const std::string& file : options.config.files()) json.text(file);
-  json.end_array().key("settings").begin_array();
+  JsonWriter json("dlock.config/1");
+  json.texts("files", options.config.files()).key("settings").begin_array();
   for (const Shown& line : shown_settings(options)) {
-    json.begin_object().key("name").text(line.name).key("value").text(line.value);
-    json.key("origin").text(line.origin).end_object();
+    json.begin_object().field("name", line.name).key("value").text(line.value);
+    json.field("origin", line.origin).end_object();
   }
   return json.end_array().end_object().line();
 }
@@ -105,17 +103,13 @@ std::string config_check_text(const Options& options) {
     return "ok: " + std::to_string(files) + (files == 1 ? " file" : " files") + " read, " + std::to_string(backends) +
            (backends == 1 ? " backend" : " backends") + " configured\n";
   }
-  JsonWriter json;
+  JsonWriter json("dlock.config.check/1");
   const bool ok = options.mistakes.empty() && (!options.strict || options.warnings.empty());
-  json.begin_object().key("schema").text("dlock.config.check/1").key("ok").boolean(ok);
-  json.key("files").number(static_cast<std::int64_t>(files));
-  json.key("backends").number(static_cast<std::int64_t>(backends)).key("mistakes").begin_array();
-  for (const Error& mistake : options.mistakes) {
-    json.begin_object().key("what").text(mistake.message).key("next").text_or_null(mistake.next).end_object();
-  }
-  json.end_array().key("warnings").begin_array();
-  for (const std::string& warning : options.warnings) json.text(warning);
-  return json.end_array().end_object().line();
+  json.field("ok", ok).field("files", files).field("backends", backends);
+  json.list("mistakes", options.mistakes, [&](const Error& mistake) {
+    json.begin_object().field("what", mistake.message).field("next", mistake.next).end_object();
+  });
+  return json.texts("warnings", options.warnings).end_object().line();
 }
 
 }  // namespace dlock

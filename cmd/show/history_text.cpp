@@ -107,12 +107,9 @@ std::string longest_text(const Totals& totals) {
 }
 
 std::string totals_json(const LockId& lock, const Totals& totals) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(lock.key);
-  json.key("store").text_or_null(lock.store);
-  json.key("grants").number(static_cast<std::int64_t>(totals.grants));
-  json.key("busy").number(static_cast<std::int64_t>(totals.busy));
-  json.key("lost").number(static_cast<std::int64_t>(totals.lost));
+  JsonWriter json("dlock.history.key/1");
+  json.field("key", lock.key).field("store", lock.store);
+  json.field("grants", totals.grants).field("busy", totals.busy).field("lost", totals.lost);
   json.field("wait_p50_ms", percentile(totals.waits, 0.5)).field("wait_p95_ms", percentile(totals.waits, 0.95));
   json.field("hold_p50_ms", percentile(totals.holds, 0.5)).field("hold_p95_ms", percentile(totals.holds, 0.95));
   json.field("longest_ms", totals.longest.held);
@@ -232,17 +229,16 @@ std::string period_text(WallTime from, WallTime to) {
 }  // namespace
 
 void put_episode(JsonWriter& json, const Episode& episode) {
-  json.begin_object().key("schema").text("dlock.history/1").key("key").text(episode.key);
-  json.key("store").text_or_null(episode.store).key("end").text(end_name(episode.end)).key("who");
+  json.begin_object().field("schema", "dlock.history/1").field("key", episode.key);
+  json.field("store", episode.store).field("end", end_name(episode.end)).key("who");
   put_participant(json, episode.who);
   json.field("asked", std::optional(episode.asked)).field("granted", episode.granted);
   json.field("lost", episode.lost_at).field("ended", episode.ended);
   if (episode.kept) json.field("kept_until", episode.kept);
   json.field("waited_ms", episode.waited).field("held_ms", episode.held);
   json.field("exit_code", episode.exit_code).field("signal", episode.signal);
-  json.key("why").text_or_null(episode.why).key("signals").begin_array();
-  for (const Episode::Sent& sent : episode.signals) json.number(sent.signal);
-  json.end_array().key("holder");
+  json.field("why", episode.why);
+  json.list("signals", episode.signals, [&](const Episode::Sent& sent) { json.number(sent.signal); }).key("holder");
   if (episode.holder) put_participant(json, *episode.holder);
   else json.null();
   json.end_object();

@@ -229,27 +229,18 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 }
 
 std::string inspect_json(const LockState& state, const Episode* last) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.inspect/2");
-  json.key("key").text(state.name.text()).key("store").text(state.store).key("mode").text(mode_name(state.mode));
-  if (state.permits > 0) json.key("permits").number(state.permits);
-  json.key("holders").begin_array();
-  for (const Participant& holder : state.holders) put_participant(json, holder);
-  json.end_array().key("waiters").begin_array();
-  for (const Participant& waiter : state.waiters) put_participant(json, waiter);
-  json.end_array();
-  if (state.more_waiters > 0) json.key("more_waiters").number(static_cast<std::int64_t>(state.more_waiters));
-  if (!state.remembered.empty()) {
-    json.key("slots").begin_array();
-    for (const Participant& slot : state.remembered) put_participant(json, slot);
-    json.end_array();
-  }
-  if (!state.waiters_known) json.key("waiters_known").boolean(false);
-  if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
-  if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);
+  JsonWriter json("dlock.inspect/2");
+  json.field("key", state.name.text()).field("store", state.store).field("mode", mode_name(state.mode));
+  if (state.permits > 0) json.field("permits", state.permits);
+  put_participants(json, "holders", state.holders);
+  put_participants(json, "waiters", state.waiters);
+  if (state.more_waiters > 0) json.field("more_waiters", state.more_waiters);
+  if (!state.remembered.empty()) put_participants(json, "slots", state.remembered);
+  if (!state.waiters_known) json.field("waiters_known", false);
+  if (!state.directory_of.empty()) json.field("directory_of", state.directory_of);
+  if (state.ever_taken) json.field("ever_taken", *state.ever_taken);
   if (last) put_episode(json.key("last"), *last);
-  json.end_object();
-  return json.str();
+  return json.end_object().str();
 }
 
 }  // namespace dlock

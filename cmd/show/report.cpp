@@ -17,7 +17,7 @@ void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
   json.field("key", name ? name->text() : "");
   json.key("token").number_or_null(lock ? static_cast<std::int64_t>(lock->token.value()) : 0);
   json.field("owner", lock ? lock->owner.text() : "").field("store", lock ? lock->store : "");
-  if (lock && !lock->slot.empty()) json.key("slot").text(lock->slot);
+  if (lock && !lock->slot.empty()) json.field("slot", lock->slot);
 }
 
 const HeldLock* find_lock(const std::vector<HeldLock>& locks, const LockName& name) {
@@ -26,13 +26,11 @@ const HeldLock* find_lock(const std::vector<HeldLock>& locks, const LockName& na
 }
 
 void put_circumstances(JsonWriter& json, const RunReport& report) {
-  json.key("started").text(rfc3339(report.started)).key("host").text_or_null(report.host);
-  json.key("reason").text_or_null(report.reason).key("command").begin_array();
-  for (const std::string& word : report.command) json.text(word);
-  json.end_array().key("holder");
+  json.field("started", rfc3339(report.started)).field("host", report.host);
+  json.field("reason", report.reason).texts("command", report.command).key("holder");
   if (report.holder) put_participant(json, *report.holder);
   else json.null();
-  if (!report.superseded_by.empty()) json.key("why").text("superseded by " + report.superseded_by);
+  if (!report.superseded_by.empty()) json.field("why", "superseded by " + report.superseded_by);
 }
 
 std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {
@@ -55,21 +53,19 @@ const char* outcome_name(RunReport::Outcome outcome) {
 }  // namespace
 
 std::string report_line(const RunReport& report) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.report/1").key("outcome").text(outcome_name(report.outcome));
+  JsonWriter json("dlock.report/1");
+  json.field("outcome", outcome_name(report.outcome));
   json.field("exit_code", report.exit_code).field("signal", report.signal);
   json.key("waited_ms").whole_ms(report.waited).field("held_ms", report.held);
-  if (report.kept_until) json.key("kept_until").text(rfc3339(*report.kept_until));
+  if (report.kept_until) json.field("kept_until", rfc3339(*report.kept_until));
   const LockName* first = report.keys.empty() ? nullptr : &report.keys.front();
   put_lock(json, first, first ? find_lock(report.locks, *first) : nullptr);
   if (report.keys.size() > 1) {
-    json.key("locks").begin_array();
-    for (const LockName& key : report.keys) {
+    json.list("locks", report.keys, [&](const LockName& key) {
       json.begin_object();
       put_lock(json, &key, find_lock(report.locks, key));
       json.end_object();
-    }
-    json.end_array();
+    });
   }
   put_circumstances(json, report);
   return json.end_object().line();
@@ -84,12 +80,11 @@ std::string granted_text(const Options& options, const char* schema, const std::
       text += lock.owner.text() + (lock.token.is_none() ? "" : " " + lock.token.text()) + "\n";
       continue;
     }
-    JsonWriter json;
-    json.begin_object().key("schema").text(schema).key("key").text(lock.name.text());
-    json.key("owner").text(lock.owner.text());
+    JsonWriter json(schema);
+    json.field("key", lock.name.text()).field("owner", lock.owner.text());
     json.key("token").number_or_null(static_cast<std::int64_t>(lock.token.value()));
-    if (!lock.slot.empty()) json.key("slot").text(lock.slot);
-    json.key("store").text(lock.store).key("reentered").boolean(lock.reentered).field("until", until);
+    if (!lock.slot.empty()) json.field("slot", lock.slot);
+    json.field("store", lock.store).field("reentered", lock.reentered).field("until", until);
     text += json.end_object().line();
   }
   return text;

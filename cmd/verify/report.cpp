@@ -114,12 +114,6 @@ std::string breach_text(const Judgement& judgement, const Look& look) {
   return more > 0 ? text + "    and " + std::to_string(more) + " more\n" : text;
 }
 
-void put_texts(JsonWriter& json, const char* key, const std::vector<std::string>& texts) {
-  json.key(key).begin_array();
-  for (const std::string& text : texts) json.text(text);
-  json.end_array();
-}
-
 }  // namespace
 
 Timeline picture_of(const VerifyHistory& history, const VerifyReport& report) {
@@ -186,33 +180,26 @@ std::string verify_text(const VerifyReport& report, const Look& look) {
 }
 
 std::string verify_json(const VerifyReport& report) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.verify/2").key("store").text(report.store);
-  json.key("held").boolean(report.held()).key("interrupted").boolean(report.interrupted);
-  json.key("seed").text(std::to_string(report.seed)).key("took_ms").whole_ms(report.took);
-  json.key("ttl_ms").whole_ms(report.ttl).key("workers").number(report.workers).key("promises").begin_array();
+  JsonWriter json("dlock.verify/2");
+  json.field("store", report.store).field("held", report.held()).field("interrupted", report.interrupted);
+  json.field("seed", std::to_string(report.seed)).key("took_ms").whole_ms(report.took);
+  json.key("ttl_ms").whole_ms(report.ttl).field("workers", report.workers).key("promises").begin_array();
   for (const Judgement& judgement : report.judgements) {
-    json.begin_object()
-        .key("promise")
-        .text(judgement.name)
-        .key("tried")
-        .number(static_cast<std::int64_t>(judgement.tried));
-    json.key("broken").number(static_cast<std::int64_t>(judgement.breaches.size())).key("first");
+    json.begin_object().field("promise", judgement.name).field("tried", judgement.tried);
+    json.field("broken", judgement.breaches.size()).key("first");
     if (judgement.breaches.empty()) {
       json.null();
     } else {
-      json.begin_object().key("what").text(judgement.breaches.front().what);
-      put_texts(json, "history", judgement.breaches.front().history);
-      json.end_object();
+      const Breach& first = judgement.breaches.front();
+      json.begin_object().field("what", first.what).texts("history", first.history).end_object();
     }
     json.end_object();
   }
   json.end_array();
-  put_texts(json, "not_promised", report.not_promised);
-  put_texts(json, "not_tried", report.not_tried);
+  json.texts("not_promised", report.not_promised).texts("not_tried", report.not_tried);
   json.key("faults").begin_object();
   for (const auto& [fault, count] : report.faults) json.key(fault_name(fault)).number(count);
-  json.end_object().key("missed").number(report.missed).key("hand_over");
+  json.end_object().field("missed", report.missed).key("hand_over");
   put_latencies(json, report.gaps.hand_over);
   json.key("recovery").begin_object();
   for (const auto& [what, latencies] : report.gaps.recovery) {

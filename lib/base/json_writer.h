@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,10 @@ namespace dlock {
 /// the caller balances begin and end. REQUIRES: inside an object every value comes right after its key().
 class JsonWriter {
  public:
+  JsonWriter() = default;
+  /// Begins an object of this schema.
+  explicit JsonWriter(std::string_view schema) { begin_object().key("schema").text(schema); }
+
   JsonWriter& begin_object() { return open('{'); }
   JsonWriter& end_object() { return close('}'); }
   JsonWriter& begin_array() { return open('['); }
@@ -34,6 +39,23 @@ class JsonWriter {
   JsonWriter& field(std::string_view name, std::optional<int> value);
   JsonWriter& field(std::string_view name, std::optional<Duration> value);  ///< in whole milliseconds
   JsonWriter& field(std::string_view name, std::optional<WallTime> value);  ///< RFC 3339
+  template <std::integral Value>
+  JsonWriter& field(std::string_view name, Value value) {
+    if constexpr (std::same_as<Value, bool>) return key(name).boolean(value);
+    else return key(name).number(static_cast<std::int64_t>(value));
+  }
+
+  /// An array of what `put` writes of each item.
+  template <typename Items, typename Put>
+  JsonWriter& list(std::string_view name, const Items& items, Put put) {
+    key(name).begin_array();
+    for (const auto& item : items) put(item);
+    return end_array();
+  }
+  template <typename Texts>
+  JsonWriter& texts(std::string_view name, const Texts& texts) {
+    return list(name, texts, [this](const auto& one) { text(one); });
+  }
 
   const std::string& str() const { return out_; }
   std::string line() const { return out_ + '\n'; }

@@ -114,29 +114,27 @@ std::string note_text(const Participant& participant) {
 
 void put_participant(JsonWriter& json, const Participant& participant) {
   const auto number = [&](const char* name, std::int64_t value) {
-    json.key(name);
-    if (value > 0) json.number(value);
-    else json.null();
-  };
-  const auto time = [&](const char* name, const std::optional<WallTime>& value) {
-    json.key(name).text_or_null(value ? rfc3339(*value) : "");
+    json.key(name).number_or_null(std::max<std::int64_t>(value, 0));
   };
   json.begin_object();
-  json.key("owner").text_or_null(participant.owner).key("host").text_or_null(participant.host);
+  json.field("owner", participant.owner).field("host", participant.host);
   number("pid", participant.pid);
-  if (participant.lease) json.key("lease").boolean(true);
-  json.key("user").text_or_null(participant.user).key("reason").text_or_null(participant.reason);
+  if (participant.lease) json.field("lease", true);
+  json.field("user", participant.user).field("reason", participant.reason);
   number("token", static_cast<std::int64_t>(participant.token.value()));
-  json.key("command").text_or_null(participant.command);
-  if (!participant.slot.empty()) json.key("slot").text(participant.slot);
-  json.key("count").number(participant.count);
-  time("since", participant.since);
-  time("until", participant.until);
+  json.field("command", participant.command);
+  if (!participant.slot.empty()) json.field("slot", participant.slot);
+  json.field("count", participant.count);
+  json.field("since", participant.since).field("until", participant.until);
   if (participant.at_least > Duration(0)) json.key("at_least_ms").whole_ms(participant.at_least);
-  if (!participant.ran.empty()) json.key("ran").text(participant.ran);
-  json.key("mode").text(mode_name(participant.mode));
-  if (const std::string note = note_text(participant); !note.empty()) json.key("note").text(note);
+  if (!participant.ran.empty()) json.field("ran", participant.ran);
+  json.field("mode", mode_name(participant.mode));
+  if (const std::string note = note_text(participant); !note.empty()) json.field("note", note);
   json.end_object();
+}
+
+void put_participants(JsonWriter& json, const char* name, const std::vector<Participant>& participants) {
+  json.list(name, participants, [&](const Participant& one) { put_participant(json, one); });
 }
 
 std::optional<WallTime> kept_until(const Participant& participant, WallTime now) {

@@ -101,6 +101,7 @@ std::string note_text(const Participant& participant);
 
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_participant(JsonWriter& json, const Participant& participant);
+void put_participants(JsonWriter& json, const char* name, const std::vector<Participant>& participants);
 
 /// How many waiters of a lock a store lists; the others it counts.
 inline constexpr std::size_t kMostListed = 1000;

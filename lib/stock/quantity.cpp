@@ -51,4 +51,10 @@ Quantity sum_of(const StockParts& parts) {
   return sum;
 }
 
+void put_parts(JsonWriter& json, const StockParts& parts) {
+  json.list("parts", parts, [&](const StockPart& part) {
+    json.begin_object().field("segment", part.segment).field("qty", part.quantity).end_object();
+  });
+}
+
 }  // namespace dlock

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/json_writer.h"
 #include "lib/base/result.h"
 
 namespace dlock {
@@ -30,5 +31,7 @@ using StockParts = std::vector<StockPart>;
 std::string parts_text(const StockParts& parts, char between = ' ');
 Result<StockParts> parse_parts(std::string_view text, char between = ' ');
 Quantity sum_of(const StockParts& parts);
+/// As "parts": [{"segment": 3, "qty": 2}].
+void put_parts(JsonWriter& json, const StockParts& parts);
 
 }  // namespace dlock
