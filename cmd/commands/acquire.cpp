@@ -31,7 +31,7 @@ void record_released(const Options& options, const Taken& taken, const Runtime& 
   if (log.is_off()) return;
   for (const HeldLock& lock : taken.state.locks) {
     Event released = new_event(Event::Kind::kReleased, lock, options, runtime);
-    released.lease = true;
+    released.who.lease = true;
     log.append(released);
   }
 }

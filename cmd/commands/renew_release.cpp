@@ -23,9 +23,9 @@ void record_lease(Event::Kind kind, const std::string& store, const std::string&
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
   Event event = new_event(kind, options.keys.front(), store, options, runtime);
-  event.owner = owner;
-  event.token = token.value();
-  event.lease = true;
+  event.who.owner = owner;
+  event.who.token = token;
+  event.who.lease = true;
   if (kind == Event::Kind::kRenewed) {
     event.until = event.time + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
   }
@@ -75,9 +75,8 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
   if (!held) return fail(runtime.log, held.error());
   record_lease(Event::Kind::kRenewed, held->store, owner.text(), held->token, options, runtime);
   if (!options.json) return 0;
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.renew/2").key("key").text(held->name.text());
-  json.key("store").text(held->store).key("owner").text(held->owner.text());
+  JsonWriter json("dlock.renew/2");
+  json.field("key", held->name.text()).field("store", held->store).field("owner", held->owner.text());
   json.key("token").number_or_null(static_cast<std::int64_t>(held->token.value()));
   json.key("ttl_ms").whole_ms(options.ttl).end_object();
   return print(out, runtime.log, json.line());
@@ -88,11 +87,9 @@ namespace {
 int say_released(const std::string& owner, bool released, const Options& options, const LockAdmin& backend,
                  const Runtime& runtime, Output& out) {
   if (!options.json) return 0;
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.release/2").key("key").text(options.keys.front().text());
-  json.key("store").text(backend.store()).key("owner").text_or_null(owner);
-  json.key("released").boolean(released).end_object();
-  return print(out, runtime.log, json.line());
+  JsonWriter json("dlock.release/2");
+  json.field("key", options.keys.front().text()).field("store", backend.store()).field("owner", owner);
+  return print(out, runtime.log, json.field("released", released).end_object().line());
 }
 
 /// `release --slot`: the key is that of the slot. What has run may run again.

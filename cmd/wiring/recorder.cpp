@@ -54,20 +54,20 @@ Event new_event(Event::Kind kind, const LockName& key, const std::string& store,
   event.time = runtime.clock.wall();
   event.key = key.text();
   event.store = store;
-  event.mode = options.mode;
-  event.host = self.host;
-  event.pid = self.pid;
-  event.user = user_name(geteuid());
-  event.reason = options.reason;
-  event.command = name_of_command(options);
+  event.who.mode = options.mode;
+  event.who.host = self.host;
+  event.who.pid = self.pid;
+  event.who.user = user_name(geteuid());
+  event.who.reason = options.reason;
+  event.who.command = name_of_command(options);
   return event;
 }
 
 Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, const Runtime& runtime) {
   Event event = new_event(kind, lock.name, lock.store, options, runtime);
-  event.owner = lock.owner.text();
-  event.token = lock.token.value();
-  event.slot = lock.slot;
+  event.who.owner = lock.owner.text();
+  event.who.token = lock.token;
+  event.who.slot = lock.slot;
   event.reentered = lock.reentered;
   return event;
 }
@@ -78,10 +78,10 @@ void record_of_others(Event::Kind kind, const LockName& name, const std::string&
   if (log.is_off()) return;
   for (const Participant& participant : others) {
     Event event = new_event(kind, name, store, options, runtime);
-    event.owner = participant.owner;
-    event.token = participant.token.value();
-    event.mode = participant.mode;
-    event.slot = participant.slot;
+    event.who.owner = participant.owner;
+    event.who.token = participant.token;
+    event.who.mode = participant.mode;
+    event.who.slot = participant.slot;
     event.holder = participant;
     log.append(event);
   }
@@ -146,7 +146,7 @@ void Recorder::granted(const SupervisorState& s) {
     Event granted = event(Event::Kind::kGranted, lock);
     granted.waited = waited_until(s.granted_at);
     if (options_.command == Command::kAcquire) {
-      granted.lease = true;
+      granted.who.lease = true;
       if (!options_.watch_pid) {
         granted.until = granted.time + std::chrono::duration_cast<std::chrono::microseconds>(options_.ttl);
       }

@@ -27,10 +27,9 @@ class FieldWriter {
   void operator()(const char* name, const T& value) {
     json_.field(name, value);
   }
-  void operator()(const char* name, std::uint64_t token) {
-    json_.key(name).number_or_null(static_cast<std::int64_t>(token));
+  void operator()(const char* name, FencingToken token) {
+    json_.key(name).number_or_null(static_cast<std::int64_t>(token.value()));
   }
-  void operator()(const char* name, std::int64_t pid) { json_.key(name).number(pid); }
   void operator()(const char* name, Mode mode) { json_.key(name).text(mode_name(mode)); }
   void rare(const char* name, const std::string& text) {
     if (!text.empty()) json_.key(name).text(printable(text, kLongestWhy));
@@ -47,11 +46,8 @@ class FieldWriter {
 };
 
 std::string who(const Event& event) {
-  Participant who;
-  who.user = event.user;
-  who.host = event.host;
-  who.command = event.command;
-  who.pid = event.pid;
+  Participant who = event.who;
+  who.lease = false;
   return participant_text(who);
 }
 
@@ -98,9 +94,9 @@ std::string what(const Event& event) {
     case Event::Kind::kUnlocked:
       return who(event) + " goes on WITHOUT the lock";
     case Event::Kind::kForceReleased:
-      return "force-released by " + who(event) + because(event.reason) + by_holder(event);
+      return "force-released by " + who(event) + because(event.who.reason) + by_holder(event);
     case Event::Kind::kRevoked:
-      return revoked_by(event.user + "@" + event.host + because(event.reason)) + by_holder(event);
+      return revoked_by(event.who.user + "@" + event.who.host + because(event.who.reason)) + by_holder(event);
   }
   return {};
 }
@@ -116,9 +112,9 @@ std::optional<Event::Kind> event_kind(std::string_view name) {
 }
 
 std::string event_line(const Event& event) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.event/1").key("time").text(rfc3339(event.time));
-  json.key("event").text(event_name(event.kind)).key("key").text(event.key);
+  JsonWriter json("dlock.event/1");
+  json.field("time", rfc3339(event.time));
+  json.field("event", event_name(event.kind)).field("key", event.key);
   FieldWriter writer(json);
   visit_fields(event, writer);
   if (event.holder) put_participant(json.key("holder"), *event.holder);

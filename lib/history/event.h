@@ -35,16 +35,8 @@ struct Event {
   Kind kind = Kind::kGranted;
   WallTime time{};
   std::string key = {};
-  std::string store = {};   ///< redacted URL
-  std::string owner = {};   ///< of the hold; empty: there is none
-  std::uint64_t token = 0;  ///< of the hold; 0: there is none
-  std::string slot = {};
-  Mode mode = Mode::kExclusive;
-  std::string host = {};  ///< host of the participant, which wrote the event
-  std::int64_t pid = 0;
-  std::string user = {};
-  std::string command = {};  ///< its name; empty: nothing is run
-  std::string reason = {};
+  std::string store = {};  ///< redacted URL
+  Participant who = {};    ///< who wrote it, with owner, token and slot of the hold, if there is one
   std::optional<Duration> waited = {};
   std::optional<Duration> held = {};
   std::optional<int> exit_code = {};  ///< of the command
@@ -52,7 +44,6 @@ struct Event {
   std::string outcome = {};           ///< as dlock.report/1 has it; of a refusal the kind of the error
   std::string why = {};
   bool reentered = false;              ///< it joined the hold of an ancestor
-  bool lease = false;                  ///< `acquire` left it without a process
   std::optional<WallTime> until = {};  ///< the end of a lease without renewals
   std::optional<Participant> holder = {};
 };
@@ -66,23 +57,23 @@ std::optional<Event::Kind> event_kind(std::string_view name);
 template <typename AnyEvent, typename Visitor>
 void visit_fields(AnyEvent& event, Visitor& visit) {
   visit("store", event.store);
-  visit("owner", event.owner);
-  visit("token", event.token);
-  visit("mode", event.mode);
-  visit("host", event.host);
-  visit("pid", event.pid);
-  visit("user", event.user);
-  visit("command", event.command);
-  visit("reason", event.reason);
+  visit("owner", event.who.owner);
+  visit("token", event.who.token);
+  visit("mode", event.who.mode);
+  visit("host", event.who.host);
+  visit("pid", event.who.pid);
+  visit("user", event.who.user);
+  visit("command", event.who.command);
+  visit("reason", event.who.reason);
   visit("waited_ms", event.waited);
   visit("held_ms", event.held);
   visit("exit_code", event.exit_code);
   visit("signal", event.signal);
-  visit.rare("slot", event.slot);
+  visit.rare("slot", event.who.slot);
   visit.rare("outcome", event.outcome);
   visit.rare("why", event.why);
   visit.rare("reentered", event.reentered);
-  visit.rare("lease", event.lease);
+  visit.rare("lease", event.who.lease);
   visit.rare("until", event.until);
 }
 

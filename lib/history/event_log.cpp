@@ -84,7 +84,7 @@ void put_field(std::string& out, const char* name, std::string_view value) {
 }
 
 std::string text_of(const std::string& text) { return text; }
-std::string text_of(std::uint64_t token) { return token > 0 ? std::to_string(token) : ""; }
+std::string text_of(FencingToken token) { return token.is_none() ? "" : token.text(); }
 std::string text_of(std::int64_t pid) { return std::to_string(pid); }
 std::string text_of(int number) { return std::to_string(number); }
 std::string text_of(bool value) { return value ? "1" : ""; }

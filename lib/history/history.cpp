@@ -17,22 +17,16 @@ constexpr Duration kNoStep = 2s;
 
 microseconds in_us(Duration length) { return std::chrono::duration_cast<microseconds>(length); }
 
-std::string process_key(const Event& event) { return event.host + '\n' + std::to_string(event.pid) + '\n' + event.key; }
+std::string process_key(const Event& event) {
+  return event.who.host + '\n' + std::to_string(event.who.pid) + '\n' + event.key;
+}
 
 std::string hold_key(const std::string& owner, const std::string& key) { return owner + '\n' + key; }
 
+/// The process that has left a lease is of no interest.
 Participant who_of(const Event& event) {
-  Participant who;
-  who.owner = event.owner;
-  who.host = event.host;
-  who.pid = event.lease ? 0 : event.pid;
-  who.user = event.user;
-  who.command = event.command;
-  who.reason = event.reason;
-  who.mode = event.mode;
-  who.token = FencingToken(event.token);
-  who.lease = event.lease;
-  who.slot = event.slot;
+  Participant who = event.who;
+  if (who.lease) who.pid = 0;
   return who;
 }
 
@@ -81,7 +75,7 @@ Episode& History::open_wait(const Event& event) {
 }
 
 Episode& History::open_hold(const Event& event) {
-  const auto [at, is_new] = holds_.try_emplace(hold_key(event.owner, event.key), episodes_.size());
+  const auto [at, is_new] = holds_.try_emplace(hold_key(event.who.owner, event.key), episodes_.size());
   if (is_new) {  // its grant was written down before this file began
     episodes_.push_back(episode_of(event));
     Episode& episode = episodes_.back();
@@ -105,12 +99,10 @@ void History::give_up(const Event& event, Episode::End end) {
 void History::force_released(const Event& event) {
   Event theirs = event;
   if (event.holder) {
-    theirs.host = event.holder->host;
-    theirs.pid = event.holder->pid;
-    theirs.user = event.holder->user;
-    theirs.command = event.holder->command;
-    theirs.reason = event.holder->reason;
-    theirs.lease = event.holder->lease;
+    theirs.who = *event.holder;
+    theirs.who.owner = event.who.owner;
+    theirs.who.token = event.who.token;
+    theirs.who.slot = event.who.slot;
     if (event.holder->since) theirs.held = std::max<Duration>(event.time - *event.holder->since, 0s);
   }
   Episode& episode = open_hold(theirs);
@@ -119,18 +111,19 @@ void History::force_released(const Event& event) {
   episode.lost_at = event.time;
   episode.ended = event.time;
   if (episode.granted) episode.held = std::max<Duration>(event.time - *episode.granted, 0s);
-  episode.why = forced_by(event.user + "@" + event.host + (event.reason.empty() ? "" : ": " + event.reason));
+  episode.why =
+      forced_by(event.who.user + "@" + event.who.host + (event.who.reason.empty() ? "" : ": " + event.who.reason));
 }
 
 void History::note_clock(const Event& event) {
-  WallTime& last = clocks_.try_emplace(event.host, event.time).first->second;
+  WallTime& last = clocks_.try_emplace(event.who.host, event.time).first->second;
   if (event.time + in_us(kNoStep) < last) ++clock_steps_;
   last = event.time;
 }
 
 void History::granted(const Event& event) {
   Episode& episode = open_wait(event);
-  holds_[hold_key(event.owner, event.key)] = waits_[process_key(event)];
+  holds_[hold_key(event.who.owner, event.key)] = waits_[process_key(event)];
   waits_.erase(process_key(event));
   episode.who = who_of(event);
   episode.store = event.store;
@@ -148,7 +141,7 @@ void History::renewed(const Event& event) {
 }
 
 void History::note_lease(const Event& event) {
-  if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
+  if (event.until) leases_[hold_key(event.who.owner, event.key)] = *event.until;
 }
 
 void History::lost(const Event& event) {
@@ -175,7 +168,7 @@ void History::released(const Event& event) {
 }
 
 void History::command_ended(const Event& event) {
-  if (event.owner.empty()) return give_up(event, Episode::End::kUnlocked);
+  if (event.who.owner.empty()) return give_up(event, Episode::End::kUnlocked);
   Episode& episode = open_hold(event);
   episode.ended = end_of_hold(episode, event);
   put_end(episode, event);

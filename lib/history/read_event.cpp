@@ -56,6 +56,10 @@ Mode mode_of(const Json& object) {
   return name == "shared" ? Mode::kShared : name == "permits" ? Mode::kPermits : Mode::kExclusive;
 }
 
+FencingToken token_of(const Json& object, const char* name) {
+  return FencingToken(static_cast<std::uint64_t>(number_of(object, name).value_or(0)));
+}
+
 Participant participant_of(const Json& object) {
   Participant participant;
   participant.owner = text_of(object, "owner");
@@ -65,7 +69,7 @@ Participant participant_of(const Json& object) {
   participant.command = text_of(object, "command");
   participant.reason = text_of(object, "reason");
   participant.mode = mode_of(object);
-  participant.token = FencingToken(static_cast<std::uint64_t>(number_of(object, "token").value_or(0)));
+  participant.token = token_of(object, "token");
   participant.since = moment_of(object, "since");
   return participant;
 }
@@ -75,9 +79,7 @@ class FieldReader {
   explicit FieldReader(const Json& object) : object_(object) {}
 
   void operator()(const char* name, std::string& text) { text = text_of(object_, name); }
-  void operator()(const char* name, std::uint64_t& token) {
-    token = static_cast<std::uint64_t>(number_of(object_, name).value_or(0));
-  }
+  void operator()(const char* name, FencingToken& token) { token = token_of(object_, name); }
   void operator()(const char* name, std::int64_t& pid) { pid = number_of(object_, name).value_or(0); }
   void operator()(const char* /*name*/, Mode& mode) { mode = mode_of(object_); }
   void operator()(const char* name, std::optional<Duration>& value) { value = ms_of(object_, name); }

@@ -24,15 +24,15 @@ Event full_event(Event::Kind kind) {
   event.time = kThree + 5ms;
   event.key = "deploy/\"prod\"";
   event.store = "redis://h:6379";
-  event.owner = "0123";
-  event.token = 41;
-  event.slot = "db1";
-  event.mode = Mode::kPermits;
-  event.host = "ci-4";
-  event.pid = 8812;
-  event.user = "deploy";
-  event.command = "deploy.sh";
-  event.reason = "release 2.4";
+  event.who.owner = "0123";
+  event.who.token = FencingToken(41);
+  event.who.slot = "db1";
+  event.who.mode = Mode::kPermits;
+  event.who.host = "ci-4";
+  event.who.pid = 8812;
+  event.who.user = "deploy";
+  event.who.command = "deploy.sh";
+  event.who.reason = "release 2.4";
   event.waited = 3s;
   event.held = 41s;
   event.exit_code = 3;
@@ -40,7 +40,7 @@ Event full_event(Event::Kind kind) {
   event.outcome = "lost";
   event.why = "the lease\nended";
   event.reentered = true;
-  event.lease = true;
+  event.who.lease = true;
   event.until = kThree + 1h;
   Participant& holder = event.holder.emplace();
   holder.owner = "4567";
@@ -69,10 +69,10 @@ TEST_CASE("every kind of event is read back as it was written") {
 TEST_CASE("an event for people spells everybody in the one spelling of a holder") {
   Event event = full_event(Event::Kind::kWaiting);
   event.key = "k";
-  event.user = "deploy";
-  event.host = "ci-4";
-  event.command = "deploy.sh";
-  event.pid = 8812;
+  event.who.user = "deploy";
+  event.who.host = "ci-4";
+  event.who.command = "deploy.sh";
+  event.who.pid = 8812;
   event.holder->user = "ops";
   event.holder->command = "vi";
   CHECK(event_text(event) == "k: deploy@ci-4 (deploy.sh, pid 8812) waits, held by ops@ci-5 (vi, pid 7)");
@@ -88,7 +88,7 @@ TEST_CASE("what is not known is null, and stays unknown") {
   CHECK_FALSE(read.event->waited);
   CHECK_FALSE(read.event->exit_code);
   CHECK_FALSE(read.event->holder);
-  CHECK(read.event->owner.empty());
+  CHECK(read.event->who.owner.empty());
 }
 
 TEST_CASE("an event is found behind the words of syslog, and behind a piece of another one") {
@@ -101,7 +101,7 @@ TEST_CASE("an event is found behind the words of syslog, and behind a piece of a
   for (const std::size_t cut : {line.size() / 2, line.size() - 1, std::size_t{30}}) {
     const auto after_a_piece = read_event(line.substr(0, cut) + line);
     REQUIRE(after_a_piece.event);
-    CHECK(after_a_piece.event->token == 41);
+    CHECK(after_a_piece.event->who.token == FencingToken(41));
     CHECK(after_a_piece.torn);
     const auto piece = read_event(line.substr(0, cut));
     CHECK_FALSE(piece.event);

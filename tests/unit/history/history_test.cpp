@@ -19,10 +19,10 @@ Event at(Duration at, Event::Kind kind, int pid, const char* owner = "") {
   event.time = kThree + std::chrono::duration_cast<std::chrono::microseconds>(at);
   event.key = "k";
   event.store = "local:/x";
-  event.host = "h";
-  event.user = "u";
-  event.pid = pid;
-  event.owner = owner;
+  event.who.host = "h";
+  event.who.user = "u";
+  event.who.pid = pid;
+  event.who.owner = owner;
   return event;
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a loss is red from the moment of the loss until the command is gone, 
 
 TEST_CASE("what was freed by force is lost, also when its holder could not say so") {
   Event freed = at(20s, Event::Kind::kForceReleased, 9, "a");
-  freed.reason = "hangs";
+  freed.who.reason = "hangs";
   freed.holder.emplace().host = "dead";
   const auto alone = told({granted(0s, 1, "a"), freed});
   CHECK(alone.front().end == End::kLost);
@@ -115,7 +115,7 @@ TEST_CASE("waits that are given up, each in its way; two waits of one process ar
 
 TEST_CASE("a lease ends with its release, from whichever process, with its last renewal, or with its ttl") {
   Event lease = granted(0s, 1, "a");
-  lease.lease = true;
+  lease.who.lease = true;
   lease.until = kThree + 60s;
   Event renewed = at(30s, Event::Kind::kRenewed, 2, "a");
   renewed.until = kThree + 90s;
@@ -137,9 +137,9 @@ TEST_CASE("whoever died without a word had ended when the next one was granted t
   CHECK_FALSE(episodes[0].held);
   CHECK(episodes[1].end == End::kHeld);
   Event one = granted(0s, 1, "a");
-  one.mode = Mode::kShared;
+  one.who.mode = Mode::kShared;
   Event other = granted(1s, 2, "b");
-  other.mode = Mode::kShared;
+  other.who.mode = Mode::kShared;
   episodes = told({one, other});
   CHECK(episodes[0].end == End::kHeld);
 }
