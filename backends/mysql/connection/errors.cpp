@@ -33,9 +33,8 @@ constexpr char kDoctor[] = "look at it with: dlock doctor";
 /// connection; a refusal for good is denied, misconfigured or unsupported. What is not here and does not cut the
 /// connection off is for good too. dlock-mysql(7) has the same table.
 struct Meaning {
-  ErrorCode error;
-  const char* before;  ///< the name of the server
-  const char* after;   ///< before its own words
+  ErrorCode code;
+  const char* said;  ///< before the server's own words; '%' is its name
   const char* next;
   std::array<int, 10> codes;
 };
@@ -43,82 +42,68 @@ struct Meaning {
 constexpr Meaning kMeanings[] = {
     // access denied, host not allowed, old client, by socket, password expired, plugin, account locked
     {ErrorCode::kDenied,
-     "",
-     " refused the login: ",
+     "% refused the login: ",
      "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)",
      {1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118, 3955, 4151}},
     {ErrorCode::kDenied,
-     "",
-     ": ",
+     "%: ",
      "the privileges that are needed: dlock setup --print",
      {1044, 1095, 1142, 1143, 1227, 1370}},
-    {ErrorCode::kMisconfigured, "", ": ", "name an existing database in the URL", {1049}},
+    {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", {1049}},
     {ErrorCode::kSystem,
-     "",
-     " cannot store it: ",
+     "% cannot store it: ",
      "look at disk space and memory of the server",
      {1021, 1030, 1037, 1038, 1041, 1114}},
     {ErrorCode::kUnavailable,
-     "",
-     " has no connection left: ",
+     "% has no connection left: ",
      "raise max_connections; every holder and every waiter needs one",
      {1040}},
     {ErrorCode::kUnavailable,
-     "",
-     ": a limit of this account is reached: ",
+     "%: a limit of this account is reached: ",
      "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection",
      {1203, 1226}},
     {ErrorCode::kMisconfigured,
-     "",
-     " has a column that is too short for what dlock writes: ",
+     "% has a column that is too short for what dlock writes: ",
      "make it as long as in dlock setup --print",
      {1406}},
     {ErrorCode::kMisconfigured,
-     "",
-     " rejects a statement of dlock as too long: ",
+     "% rejects a statement of dlock as too long: ",
      "raise max_allowed_packet there, to 64 KiB at least",
      {1153, 2020}},
     // a change that READ COMMITTED makes cannot be written down as a statement
     {ErrorCode::kMisconfigured,
-     "",
-     " logs statements, but dlock's changes need row logging: ",
+     "% logs statements, but dlock's changes need row logging: ",
      "set binlog_format=ROW there, or MIXED",
      {1665}},
     {ErrorCode::kMisconfigured,
-     "",
-     ": dlock's tables are missing or of another version: ",
+     "%: dlock's tables are missing or of another version: ",
      "create them with: dlock setup",
      {1054, 1136, 1146, 1364}},
-    {ErrorCode::kUnsupported, "", " has no named locks: ", "use strategy=lease", {1235, 1178, 1295}},
+    {ErrorCode::kUnsupported, "% has no named locks: ", "use strategy=lease", {1235, 1178, 1295}},
     {ErrorCode::kUnavailable,
-     "",
-     " is read-only (a replica?): ",
+     "% is read-only (a replica?): ",
      "name the primary in the URL",
      {1036, 1290, 1792, 1836, 3100, 3101}},
     // a node that is not of the primary component, or gets its data
-    {ErrorCode::kUnavailable, "", " is a node that its Galera cluster does not let serve yet: ", kDoctor, {1047}},
+    {ErrorCode::kUnavailable, "% is a node that its Galera cluster does not let serve yet: ", kDoctor, {1047}},
     {ErrorCode::kUnavailable,
-     "",
-     " no longer accepts connections from this machine: ",
+     "% no longer accepts connections from this machine: ",
      "too many connections from here were broken: FLUSH HOSTS there",
      {1129}},
     {ErrorCode::kUnavailable,
-     "",
-     " gave up a statement, as in a deadlock: ",
+     "% gave up a statement, as in a deadlock: ",
      kDoctor,
      {1020, 1205, 1213, 1317, 1969, 3024, 3058, 3572, 1180}},
     {ErrorCode::kUnavailable,
-     "cannot reach ",
-     ": there is no host with that name: ",
+     "cannot reach %: there is no host with that name: ",
      "check the name in the URL, and DNS",
      {2005}},
-    {ErrorCode::kUnavailable, "cannot reach ", ": ", "is the server running there?", {2002, 2003}},
+    {ErrorCode::kUnavailable, "cannot reach %: ", "is the server running there?", {2002, 2003}},
     {ErrorCode::kUnavailable,
-     "",
-     " refused the session: ",
+     "% refused the session: ",
      "if init_connect fails, the server's log says why",
      {kAborted}},
-    {ErrorCode::kUnavailable, "", " answered with ", kDoctor, {kTooMuch}},
+    {ErrorCode::kUnavailable, "% answered with ", kDoctor, {kTooMuch}},
 };
 
 const Meaning* meaning_of(int code) {
@@ -176,8 +161,10 @@ Error error_of(const Failure& failure, const std::string& server) {
   }
   if (is_read_only(failure.code) && !tells_read_only(failure))
     return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
-  if (const Meaning* known = meaning_of(failure.code))
-    return {known->error, known->before + server + known->after + said, known->next};
+  if (const Meaning* known = meaning_of(failure.code)) {
+    std::string text = known->said + said;
+    return {known->code, text.replace(text.find('%'), 1, server), known->next};
+  }
   if (is_cut_off(failure.code) || failure.code == 0)
     return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};
   return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};

@@ -96,19 +96,8 @@ RowTable own_row_table(Strategy strategy) {
 }
 
 const char* strategy_name(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::kLease:
-      return "lease";
-    case Strategy::kSession:
-      return "session";
-    case Strategy::kRow:
-      return "row";
-    case Strategy::kUnique:
-      return "unique";
-    case Strategy::kOccupy:
-      return "occupy";
-  }
-  return "";
+  constexpr const char* kNames[] = {"lease", "session", "row", "unique", "occupy"};
+  return kNames[static_cast<std::size_t>(strategy)];
 }
 
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {

@@ -150,7 +150,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
   if (stages_.back().rule == Rule::kBridgePermits) {
     auto taken = take_slot(*calls_, stages_.back(), last.paths(), spec_, asked_by(), &control);
     if (!taken) return taken.error();
-    slot_ = std::move(taken->slot);
+    slot_ = std::move(*taken);
   }
   held_ = last.paths();
   sent_ = last.sent();

@@ -19,10 +19,10 @@ class Choice {
       : calls_(calls), stage_(stage), own_(own), spec_(spec), until_(until), control_(control) {}
 
   /// nullopt: another has chosen since.
-  Result<std::optional<SlotTaken>> attempt() {
+  Result<std::optional<std::string>> attempt() {
     if (const auto read = read_directory(); !read) return read.error();
     HolderRecord record = decode_record(first_.data).value_or(record_of(spec_));
-    if (!record.slot.empty()) return std::optional(SlotTaken{record.slot, first_.stat.version});
+    if (!record.slot.empty()) return std::optional(std::move(record.slot));
     const auto taken = taken_by_others();
     if (!taken) return taken.error();
     record.slot = free_slot(spec_.slots, spec_.permits, *taken);
@@ -81,15 +81,15 @@ class Choice {
     return read;
   }
 
-  Result<std::optional<SlotTaken>> write(const HolderRecord& record) {
+  Result<std::optional<std::string>> write(const HolderRecord& record) {
     std::vector<Change> changes{set_node(stage_.directory, directory_.data, directory_.stat.version)};
     for (const std::string& path : own_) changes.push_back(set_node(path, encode(record)));
     changes[1].version = first_.stat.version;
     const auto answer = calls_.call(ask_change(std::move(changes)), until_, control_);
     if (!answer) return answer.error();
-    if (answer->code == Code::kBadVersion) return std::optional<SlotTaken>();
+    if (answer->code == Code::kBadVersion) return std::optional<std::string>();
     if (answer->code != Code::kOk) return refused(answer->code);
-    return std::optional(SlotTaken{record.slot, first_.stat.version + 1});
+    return std::optional(record.slot);
   }
 
   Error refused(Code code) const {
@@ -135,8 +135,8 @@ std::optional<std::string> twin_of(const std::string& node, const std::vector<st
   return std::nullopt;
 }
 
-Result<SlotTaken> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,
-                            TimePoint until, Control* control) {
+Result<std::string> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own,
+                              const LockSpec& spec, TimePoint until, Control* control) {
   Choice choice(calls, stage, own, spec, until, control);
   while (true) {
     auto taken = choice.attempt();

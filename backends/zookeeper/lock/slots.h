@@ -18,16 +18,11 @@ std::vector<std::string> permit_nodes(const std::vector<std::string>& children, 
 /// The node before it, of the same holder, which has the same data unless one of them was written to. Pure.
 std::optional<std::string> twin_of(const std::string& node, const std::vector<std::string>& children);
 
-struct SlotTaken {
-  std::string slot;
-  int version = 0;  ///< of the data of our first node, with the slot in it
-};
-
 /// Gives a holder of a permit (Rule::kBridgePermits) its slot (lib/lock/slots.h); if it has one already, because an
 /// answer was lost, returns that. The slot stands in the data of its nodes `own`, and is free when they are removed.
 /// The same transaction also writes the unchanged data of the directory, at the version read before the other slots
 /// were: of two holders that choose at once, one is refused and chooses again. Lost if our nodes are gone.
-Result<SlotTaken> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,
+Result<std::string> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,
                             TimePoint until, Control* control);
 
 }  // namespace dlock::zookeeper

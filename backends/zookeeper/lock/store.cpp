@@ -94,10 +94,9 @@ void ContenderStore::adopt(std::vector<std::string> nodes, std::int64_t czxid, T
   answered_by_leader(sent);
 }
 
-std::vector<Change> ContenderStore::removals(int version) const {
+std::vector<Change> ContenderStore::removals() const {
   std::vector<Change> changes;
   for (const std::string& path : own_) changes.push_back(delete_node(path));
-  if (!changes.empty()) changes.front().version = version;
   return changes;
 }
 
@@ -301,13 +300,13 @@ bool ContenderStore::is_woken(const Verdict& verdict) {
 
 /// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
 /// is looked at and left alone.
-Result<Answer> ContenderStore::remove_nodes(TimePoint until, int version) {
+Result<Answer> ContenderStore::remove_nodes(TimePoint until) {
   if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
     const auto node = calls_.call(ask_stat(own_.front()), until, nullptr);
     if (!node || node->code != Code::kOk) return node;
     if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
   }
-  return calls_.call(ask_change(removals(version)), until, nullptr);
+  return calls_.call(ask_change(removals()), until, nullptr);
 }
 
 /// Where one of them is missing, the transaction leaves the others.
@@ -321,7 +320,7 @@ Result<void> ContenderStore::remove_one_by_one(TimePoint until) {
   return {};
 }
 
-Result<void> ContenderStore::remove(TimePoint until, int version) {
+Result<void> ContenderStore::remove(TimePoint until) {
   bool unanswered = removal_.has_value();
   if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
   while (unknown_) {
@@ -334,20 +333,15 @@ Result<void> ContenderStore::remove(TimePoint until, int version) {
   if (own_.empty()) return {};
   bool gone = false;
   while (true) {
-    const auto answer = remove_nodes(until, version);
+    const auto answer = remove_nodes(until);
     if (answer && answer->code == Code::kOk) break;
-    if (answer && answer->code == Code::kBadVersion) {
-      return Error{ErrorCode::kConflict, "the data of " + own_.front() + " have changed"};
-    }
     if (answer && answer->code == Code::kNoNode) {
       gone = true;
       if (own_.size() == 1) break;
       if (const auto rest = remove_one_by_one(until); !rest) return rest;
       break;
     }
-    if (answer) {
-      return unexpected(answer->code, calls_.store(), "does not remove our nodes");
-    }
+    if (answer) return unexpected(answer->code, calls_.store(), "does not remove our nodes");
     if (answer.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return answer.error();
     unanswered = true;
     calls_.rest(until, nullptr);

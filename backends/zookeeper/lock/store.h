@@ -44,10 +44,9 @@ class ContenderStore {
   /// Whether a watch of this verdict has fired.
   bool is_woken(const Verdict& verdict);
 
-  /// Removes the nodes. `version`: the one that the first node's data must have, -1 for any; Conflict if it is another.
-  /// Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it; after
+  /// Removes the nodes. Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it; after
   /// that, as after success, none is there any more. After any other error they may be, and are not forgotten.
-  Result<void> remove(TimePoint until, int version = -1);
+  Result<void> remove(TimePoint until);
 
   /// Sends the removal without waiting for its answer. Call it again from time to time: it repeats the request if the
   /// connection was lost before the answer.
@@ -80,11 +79,11 @@ class ContenderStore {
   Result<Verdict> enter_when_free(TimePoint until, Control* control);
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
-  Result<Answer> remove_nodes(TimePoint until, int version);
+  Result<Answer> remove_nodes(TimePoint until);
   Result<void> remove_one_by_one(TimePoint until);
   Result<void> check_leases(TimePoint until, Control* control);
   Result<Verdict> judged(const Result<Answer>& list);
-  std::vector<Change> removals(int version = -1) const;
+  std::vector<Change> removals() const;
   std::vector<std::string> own_names() const;
   std::string path_of(const std::string& name) const { return stage_.directory + "/" + name; }
 
