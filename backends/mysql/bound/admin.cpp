@@ -17,16 +17,6 @@ constexpr Duration kPause = 10ms;
 /// Looks at a lock whose holder has no record: it is written after the grant, and erased before the end.
 constexpr int kLooks = 8;
 
-Participant participant_of(const LeaseHolder& holder) {
-  Participant participant;
-  participant.owner = holder.owner;
-  participant.token = FencingToken(holder.token);
-  participant.since = wall_time(holder.since);
-  participant.count = std::max(1, static_cast<int>(holder.entries.size()));
-  add_who(participant, holder.who);
-  return participant;
-}
-
 /// A program that takes the same lock without dlock.
 Participant stranger(const RowBlocker& known) {
   Participant participant;

@@ -266,15 +266,11 @@ bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
 /// Of a record into which a request for the lock was written since. It decides nothing if it stays.
 void ConnectionBoundLock::clear_record(TimePoint until) {
   Servers beside = servers_.beside();
-  LeaseStore record(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny);
-  Result<Written> written = Written::kNo;
-  while (written && *written == Written::kNo) {
-    const auto reading = record.read(false, until, nullptr);
-    if (!reading) return;
-    LeaseRow next = reading->row;
-    if (std::erase_if(next.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) == 0) return;
-    written = record.change(reading->row, next, until, nullptr);
-  }
+  const auto without_us = [this](LeaseRow row, ServerTime /*now*/) {
+    const bool ours = std::erase_if(row.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) > 0;
+    return ours ? std::optional(std::move(row)) : std::nullopt;
+  };
+  (void)LeaseStore(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny).rewrite(without_us, until);
 }
 
 Result<void> ConnectionBoundLock::give_back(TimePoint until) {

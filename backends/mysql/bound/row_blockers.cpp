@@ -97,8 +97,7 @@ Result<void> Search::begin() {
     const auto* failure = std::get_if<Failure>(&outcome);
     if (!failure) return {};
     if (waits == &kMariaDb && is_unknown_view(failure->code)) continue;
-    Error error = error_of(*failure, servers_.server());
-    if (failure->cut_off) servers_.drop();
+    Error error = servers_.failed(*failure);
     if (error.code != ErrorCode::kDenied) return error;
     return denied();
   }

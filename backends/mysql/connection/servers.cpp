@@ -24,9 +24,11 @@ Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
 
 void Servers::drop() { database_.reset(); }
 
-void Servers::drop_read_only() {
-  drop();
-  at_ = (at_ + 1) % servers_.size();
+Error Servers::failed(const Failure& failure) {
+  Error error = error_of(failure, name_);
+  if (failure.cut_off || is_read_only(failure.code)) drop();
+  if (is_read_only(failure.code)) at_ = (at_ + 1) % servers_.size();
+  return error;
 }
 
 void Servers::idle_seconds(int seconds) {
@@ -102,12 +104,9 @@ Result<std::optional<Answer>> Servers::try_run(const std::string& statement, Tim
     Outcome outcome = ask(**database, statement, clock_, until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::optional(std::move(*answer));
     const auto& failure = std::get<Failure>(outcome);
-    const std::string server = name_;
     if (is_locked_row(failure.code)) return std::optional<Answer>();
     if (is_worth_repeating(failure.code) && clock_.now() < until) continue;
-    if (failure.cut_off) drop();
-    if (is_read_only(failure.code)) drop_read_only();
-    return error_of(failure, server);
+    return failed(failure);
   }
 }
 

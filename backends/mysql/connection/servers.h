@@ -51,8 +51,9 @@ class Servers {
   /// Ends the connection; the server frees what it held.
   void drop();
 
-  /// The same after the server refused a change as read-only: the next connect() begins with the server after it.
-  void drop_read_only();
+  /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
+  /// takes no changes, too: the next connect() then begins with the server after it.
+  Error failed(const Failure& failure);
 
   const std::string& server() const { return name_; }  ///< the endpoint of the present or last connection
   /// DatabaseSettings::idle_seconds for the connections from now on.

@@ -91,24 +91,27 @@ std::optional<Mode> mode_of_letter(std::string_view letter) {
   return std::nullopt;
 }
 
+Participant participant_of(const LeaseHolder& holder) {
+  Participant participant;
+  participant.owner = holder.owner;
+  participant.token = FencingToken(holder.token);
+  participant.since = wall_time(holder.since);
+  participant.count = std::max(1, static_cast<int>(holder.entries.size()));
+  add_who(participant, holder.who);
+  return participant;
+}
+
 LockState state_of(const LeaseRow& row, const LockName& name, const std::string& store, ServerTime now) {
   LockState state{name, store, row.holders.empty() ? Mode::kExclusive : row.mode, 0, {}, {}};
   if (state.mode == Mode::kPermits) state.permits = row.permits;
   for (const LeaseHolder& holder : row.holders) {
     if (holder.until + holder.delay <= now) continue;
-    Participant participant;
+    const bool delay_alone = holder.owner == "-";
+    Participant participant = delay_alone ? Participant() : participant_of(holder);
     participant.mode = row.mode;
     participant.until = wall_time(holder.until);
-    if (holder.owner == "-") {
-      participant.standing = Standing::kDelayAfterForce;
-    } else {
-      participant.owner = holder.owner;
-      participant.token = FencingToken(holder.token);
-      participant.since = wall_time(holder.since);
-      participant.count = std::max(1, static_cast<int>(holder.entries.size()));
-      add_who(participant, holder.who);
-      if (holder.until <= now) participant.standing = Standing::kDelayAfterLease;
-    }
+    if (delay_alone) participant.standing = Standing::kDelayAfterForce;
+    else if (holder.until <= now) participant.standing = Standing::kDelayAfterLease;
     state.holders.push_back(std::move(participant));
   }
   std::sort(state.holders.begin(), state.holders.end(),

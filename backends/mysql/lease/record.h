@@ -59,6 +59,8 @@ std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text);
 
 std::optional<Mode> mode_of_letter(std::string_view letter);  ///< see mode_letter()
 
+/// A holder for people, without its end.
+Participant participant_of(const LeaseHolder& holder);
 /// The row for people, as of `now`.
 LockState state_of(const LeaseRow& row, const LockName& name, const std::string& store, ServerTime now);
 

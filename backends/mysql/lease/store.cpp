@@ -101,11 +101,8 @@ LeaseStore::LeaseStore(Servers& servers, Strategy strategy, const LockName& name
 
 /// With a connection that is gone goes all that it held.
 Error LeaseStore::failed(const Failure& failure) {
-  const std::string server = servers_.server();
   unanswered_ = failure.cut_off;
-  if (failure.cut_off) servers_.drop();
-  if (is_read_only(failure.code)) servers_.drop_read_only();
-  return error_of(failure, server);
+  return servers_.failed(failure);
 }
 
 /// `gate`: an expression.
@@ -278,17 +275,17 @@ Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoi
   return answer->changed == 1 ? Written::kYes : Written::kNo;
 }
 
-Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& make, TimePoint until,
-                                                                 bool* unanswered) {
+Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& make, TimePoint until, bool* unanswered,
+                                                                 Control* control) {
   bool none = false;
   if (unanswered == nullptr) unanswered = &none;
   const auto attempt = [&]() -> Result<std::optional<Rewritten>> {
     for (int races = 0;; ++races) {
-      const auto reading = read(false, until, nullptr);
+      const auto reading = read(false, until, control);
       if (!reading) return reading.error();
       std::optional<LeaseRow> next = make(reading->row, reading->now);
       if (!next) return std::optional<Rewritten>();
-      const auto written = change(reading->row, *next, until, nullptr);
+      const auto written = change(reading->row, *next, until, control);
       if (!written) {
         *unanswered = *unanswered || written.error().code == ErrorCode::kUnavailable;
         return written.error();
@@ -297,7 +294,7 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& 
       rest_after_race(races, until);
     }
   };
-  return dlock::insist(clock(), until, kReadAgainPause, attempt).answer;
+  return dlock::insist(clock(), until, kReadAgainPause, attempt, control).answer;
 }
 
 /// Where a hundred change it at the same time, most of what they send would be in vain.

@@ -70,7 +70,8 @@ class LeaseStore {
   using Rewrite = std::function<std::optional<LeaseRow>(const LeaseRow& row, ServerTime now)>;
   /// Reads the row and replaces it by the one that `make` returns; starts over if the row has changed in between, or if
   /// an answer was lost, which sets *unanswered. nullopt if `make` returns nullopt.
-  Result<std::optional<Rewritten>> rewrite(const Rewrite& make, TimePoint until, bool* unanswered = nullptr);
+  Result<std::optional<Rewritten>> rewrite(const Rewrite& make, TimePoint until, bool* unanswered = nullptr,
+                                           Control* control = nullptr);
 
   /// Renews the only holder of `row` for `ttl` from now, in one statement, and updates `row`. kNo: the lease is over,
   /// or the row in the table is no longer as `row`.

@@ -36,10 +36,7 @@ class RowLock final : public PollableLock {
     const TimePoint until = std::max(Patience(spec_.wait).attempt_end(sent), sent + kRowWait);
     const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
     if (!token) return token.error();
-    if (*token) {
-      token_ = FencingToken(**token);
-      return Taken{token_, sent};
-    }
+    if (*token) return Taken{FencingToken(**token), sent};
     auto state = read_state(until, &control);
     if (!state) return state.error();
     if (state->holders.empty() && table_.is_row_locked()) state->holders.push_back(transaction());
@@ -61,7 +58,7 @@ class RowLock final : public PollableLock {
   }
 
   Result<void> release(TimePoint until) override {
-    const auto released = table_.leave(spec_.name, spec_.owner.text(), spec_.owner.text(), until);
+    const auto released = table_.leave(spec_.name, spec_.owner.text(), until);
     if (!released) {
       unanswered_ = true;
       return released.error();
@@ -88,7 +85,6 @@ class RowLock final : public PollableLock {
   Servers servers_;
   RowStore table_;
   const std::string who_;
-  FencingToken token_;
   std::optional<Duration> remaining_;
   bool unanswered_ = false;
 };

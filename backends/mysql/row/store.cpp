@@ -174,25 +174,15 @@ Result<LockState> RowStore::look(const LockName& name, const std::string& store,
   return row_state(*seen, name, store, asked, servers_.clock().wall());
 }
 
-/// Columns that this account may write there.
-Error RowStore::leave_read_only() {
-  const std::string server = servers_.server();
-  servers_.drop_read_only();
-  return error_of(read_only_is_set(), server);
-}
-
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
 Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
-  LeaseStore counter(servers_, strategy_, name);
-  while (true) {
-    const auto reading = counter.read(false, until, control);
-    if (!reading) return reading.error();
-    LeaseRow next = reading->row;
-    next.fence = std::max(next.fence + 1, static_cast<std::uint64_t>(reading->now));
-    const auto written = counter.change(reading->row, next, until, control);
-    if (!written) return written.error();
-    if (*written == Written::kYes) return next.fence;
-  }
+  const auto raised = [](LeaseRow row, ServerTime now) {
+    row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
+    return std::optional(std::move(row));
+  };
+  const auto drawn = LeaseStore(servers_, strategy_, name).rewrite(raised, until, nullptr, control);
+  if (!drawn) return drawn.error();
+  return (*drawn)->after.fence;
 }
 
 Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, const std::string& fields,
@@ -217,7 +207,7 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
   row_locked_ = false;
   const auto read = read_state(name, until, control);
   if (!read) return read.error();
-  if (read->read_only) return leave_read_only();
+  if (read->read_only) return servers_.failed(read_only_is_set());
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
   if (read->holder && read->holder->token != 0) {  // an answer was lost
     const auto renewed = renew(name, owner, ttl, false, "", until, control);
@@ -265,7 +255,7 @@ Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Dur
   const bool ours = read->holder && read->holder->owner == owner && !read->read_only;
   if (ours && asks) revoked_ = revocation_of(read->holder->who);
   if (ours && asks && !revoked_.empty()) return renew(name, owner, ttl, exact, ran, until, control);
-  return read->read_only ? Result<bool>(leave_read_only()) : Result<bool>(false);
+  return read->read_only ? Result<bool>(servers_.failed(read_only_is_set())) : Result<bool>(false);
 }
 
 Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
@@ -281,14 +271,13 @@ Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, 
 
 /// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
 /// the last.
-Result<bool> RowStore::leave(const LockName& name, const std::string& owner, const std::string& entry,
-                             TimePoint until) {
+Result<bool> RowStore::leave(const LockName& name, const std::string& owner, TimePoint until) {
   const auto left = change("UPDATE {table} SET {entries}=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',{entries},',')," +
-                               literal("," + entry + ",") + ",','))" + where(name) + " AND " + held_by(owner) +
-                               " AND FIND_IN_SET(" + literal(entry) + ",{entries}) AND {entries}<>" + literal(entry),
+                               literal("," + owner + ",") + ",','))" + where(name) + " AND " + held_by(owner) +
+                               " AND FIND_IN_SET(" + literal(owner) + ",{entries}) AND {entries}<>" + literal(owner),
                            until, nullptr);
   if (!left || *left) return left;
-  return change(freeing(name, held_by(owner) + " AND {entries}=" + literal(entry)), until, nullptr);
+  return change(freeing(name, held_by(owner) + " AND {entries}=" + literal(owner)), until, nullptr);
 }
 
 /// A row that is there stays as it is. Without IGNORE, which would cut a key short that does not fit.

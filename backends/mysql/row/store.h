@@ -66,9 +66,9 @@ class RowStore {
   Result<bool> ask_back(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& by,
                         TimePoint until);
 
-  /// Removes `entry` from the hold of `owner`, which ends with its last entry: an older dlock may be inside. False: it
-  /// was not inside.
-  Result<bool> leave(const LockName& name, const std::string& owner, const std::string& entry, TimePoint until);
+  /// Removes the entry of `owner` from its hold, which ends with its last entry: an older dlock may be inside. False:
+  /// it was not inside.
+  Result<bool> leave(const LockName& name, const std::string& owner, TimePoint until);
 
   /// Ends the hold of `owner`, even if others are inside. False: there is none (with `token`, if that is given).
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
@@ -88,7 +88,6 @@ class RowStore {
   std::string where(const LockName& name) const;
   std::string named(std::string_view statement) const;
   Result<void> check_table(const LockName& name, TimePoint until, Control* control);
-  Error leave_read_only();
   std::string inserting(const LockName& name, const std::string& fields) const;
   std::string freeing(const LockName& name, const std::string& condition) const;
   Result<bool> change(const std::string& statement, TimePoint until, Control* control);

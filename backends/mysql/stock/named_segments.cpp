@@ -133,8 +133,7 @@ Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePo
   }
   const auto& failure = std::get<Failure>(outcome);
   refused_ = refused_ || is_without_named_locks(failure.code);
-  if (failure.cut_off) servers_.drop();
-  return error_of(failure, servers_.server());
+  return servers_.failed(failure);
 }
 
 /// The rows come in the order of their key, so that the server asks for no lock after the first that it gets. Where

@@ -47,13 +47,14 @@ class StockDraft {
   /// Hands all changes to the transaction.
   void flush();
 
+  std::string of_stock(const char* table) const;     ///< "dlock_stock_segment WHERE stock=7"
+  std::string is_request(const LockName& id) const;  ///< a condition
+
  private:
   void read_segments(const std::vector<Row>& rows);
   void write_requests();
   void close_reservations();
   std::string segments_query() const;
-  std::string of_stock(const char* table) const;  ///< "dlock_stock_segment WHERE stock=7"
-  std::string is_request(const LockName& id) const;
 
   Transaction& transaction_;
   const std::string& key_;

@@ -71,8 +71,6 @@ Error StockRows::commit_error(Error error) const {
   return broken_stock(*name_, error.message);
 }
 
-std::string StockRows::of_stock(const char* table) const { return std::string(table) + " WHERE stock=" + key_; }
-
 std::string StockRows::find_query(const LockName& name) const {
   const char* lock = access_ == Access::kMake ? "" : access_ == Access::kAlone ? " FOR UPDATE" : " LOCK IN SHARE MODE";
   return "SELECT s.id,s.maker,s.segments,s.created,s.added,(SELECT COUNT(*) FROM " + std::string(kReservationTable) +
@@ -136,7 +134,7 @@ void StockRows::create(const LockName& name, Quantity quantity, int segments, co
 /// The segments first: a deduction from them alone writes its request after that, or not at all.
 void StockRows::drop() {
   for (const char* table : {kSegmentTable, kRequestTable, kReservationTable}) {
-    transaction_.write("DELETE FROM " + of_stock(table));
+    transaction_.write("DELETE FROM " + draft_.of_stock(table));
   }
   transaction_.write("DELETE FROM " + std::string(kStockTable) + " WHERE id=" + key_);
 }
@@ -162,8 +160,8 @@ Result<StockState> StockRows::state(const LockName& /*name*/) { return read_stat
 
 /// All of it in one look, and after it the number of reservations.
 std::string StockRows::state_query() const {
-  return "SELECT segment,quantity,reserved,taken,refunded FROM " + of_stock(kSegmentTable) +
-         " ORDER BY segment;SELECT COUNT(*) FROM " + of_stock(kReservationTable);
+  return "SELECT segment,quantity,reserved,taken,refunded FROM " + draft_.of_stock(kSegmentTable) +
+         " ORDER BY segment;SELECT COUNT(*) FROM " + draft_.of_stock(kReservationTable);
 }
 
 Result<StockState> StockRows::read_state(const std::vector<Row>& rows) const {
@@ -268,9 +266,9 @@ Result<void> StockRows::move_home(int segments) {
       part.segment = home;
     }
     transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=" + literal(record_text(one.record)) +
-                       " WHERE stock=" + key_ + " AND id=" + literal(one.id.text()));
+                       " WHERE " + draft_.is_request(one.id));
   }
-  const std::string gone = of_stock(kSegmentTable) + " AND segment>=" + std::to_string(segments);
+  const std::string gone = draft_.of_stock(kSegmentTable) + " AND segment>=" + std::to_string(segments);
   const auto rows = draft_.read("SELECT COALESCE(SUM(taken),0),COALESCE(SUM(refunded),0) FROM " + gone);
   if (!rows.empty()) move(0, {.taken = number_of(rows.front(), 0), .refunded = number_of(rows.front(), 1)});
   transaction_.write("DELETE FROM " + gone);

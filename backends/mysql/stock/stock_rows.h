@@ -72,7 +72,6 @@ class StockRows final : public StockLedger {
   /// Locks and returns the reservations for which `condition` holds.
   Result<std::vector<Reservation>> reservations(const std::string& condition);
   Result<void> move_home(int segments);
-  std::string of_stock(const char* table) const;  ///< "dlock_stock_segment WHERE stock=7"
   Error commit_error(Error error) const;
   Error missing(std::size_t segment) const;
   std::string find_query(const LockName& name) const;

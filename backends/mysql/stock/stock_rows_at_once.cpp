@@ -86,7 +86,7 @@ void StockRows::write_sale(const Reservation& made) {
   const std::string ended = transaction_.new_mark();
   const std::string rewritten = transaction_.new_mark();
   const std::string if_rewritten = "LAST_INSERT_ID()=" + rewritten;
-  const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(made.id.text());
+  const std::string of_it = " WHERE " + draft_.is_request(made.id);
   transaction_.write("DELETE FROM " + std::string(kReservationTable) + of_it +
                      " AND IF(expires>UTC_TIMESTAMP(6),LAST_INSERT_ID(" + ended + "+0*token),0)");
   transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(" + rewritten + ")," +

@@ -93,13 +93,11 @@ void Transaction::send(std::vector<Row>& rows) {
 }
 
 void Transaction::fail(const Failure& failure) {
-  error_ = error_of(failure, servers_.server());
+  error_ = servers_.failed(failure);
   code_ = failure.code;
   const bool stopped = limit_.control && limit_.control->stop_requested();
   const bool others = mysql::is_worth_repeating(code_) || code_ == kDuplicateKey;
   worth_repeating_ = others && !stopped && !failure.cut_off && clock_.now() < limit_.until;
-  if (failure.cut_off) servers_.drop();
-  if (is_read_only(code_)) servers_.drop_read_only();
 }
 
 }  // namespace dlock::mysql
