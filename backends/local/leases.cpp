@@ -11,11 +11,15 @@
 namespace dlock::local {
 namespace {
 
-Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name, bool to_change) {
+/// The file of a key, with its guard, which goes when it is closed at the latest; nullopt: the key was never used.
+Result<std::optional<LockFile>> open_guarded(LocalContext& context, const LockName& name) {
   const auto dir = context.existing_directory();
   if (!dir) return dir.error();
   if (!*dir) return std::optional<LockFile>();
-  return LockFile::open_existing(**dir, lock_file_name(name), name.text(), to_change);
+  auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), true);
+  if (!file || !*file) return file;
+  if (const auto got = (*file)->guard(); !got) return got.error();
+  return file;
 }
 
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
@@ -131,11 +135,9 @@ Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file,
 }  // namespace
 
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl) {
-  const auto file = open_key(context, name, true);
+  const auto file = open_guarded(context, name);
   if (!file) return file.error();
   if (!*file) return not_held(name);
-  if (const auto got = (*file)->guard(); !got) return got.error();
-  const Guarded guarded(**file);
   const auto seat = find_lease(context, **file, name, owner);
   if (!seat) return seat.error();
   LockFile::Placed placed = *seat->placed;
@@ -158,48 +160,33 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
 }
 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner) {
-  const auto file = open_key(context, name, true);
+  const auto file = open_guarded(context, name);
   if (!file) return file.error();
   if (!*file) return not_held(name);
-  LiveTicket ticket;
-  {
-    if (const auto got = (*file)->guard(); !got) return got.error();
-    const Guarded guarded(**file);
-    const auto seat = find_lease(context, **file, name, owner);
-    if (!seat) return seat.error();
-    if (const auto ended = end_lease(**file, *seat); !ended) return ended;
-    ticket = seat->ticket;
-  }
-  if (wait_until_free(context, **file, ticket)) return {};
-  return take_from_stuck_holder(context, **file, name, ticket.ticket);
+  const auto seat = find_lease(context, **file, name, owner);
+  if (!seat) return seat.error();
+  if (const auto ended = end_lease(**file, *seat); !ended) return ended;
+  (*file)->drop_guard();
+  if (wait_until_free(context, **file, seat->ticket)) return {};
+  return take_from_stuck_holder(context, **file, name, seat->ticket.ticket);
 }
 
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
                                     const std::string& by) {
-  const auto file = open_key(context, name, true);
+  const auto file = open_guarded(context, name);
   if (!file) return file.error();
-  View view;
-  if (*file) {
-    if (const auto got = (*file)->guard(); !got) return got.error();
-  }
-  // The guard is let go of when the descriptor is closed, at the latest.
-  if (*file) {
-    auto read = read_view(**file, name.is_path(), context.runtime.clock.now());
-    if (!read) return read.error();
-    view = std::move(*read);
-  }
-  LockState state = describe(view, context, name);
+  const auto view = *file ? read_view(**file, name.is_path(), context.runtime.clock.now()) : View();
+  if (!view) return view.error();
+  LockState state = describe(*view, context, name);
   if (!same_participants(state.holders, shown.holders)) {
     return Error{ErrorCode::kConflict, "the holder of " + name.text() + " has changed: nothing was released",
                  "look again: dlock inspect " + name.typed()};
   }
   if (state.holders.empty()) return ForceReleased{};
   const auto foreign = std::find_if(state.holders.begin(), state.holders.end(), is_foreign);
-  if (foreign != state.holders.end()) {
-    return flock_held(name, foreign->pid);
-  }
-  for (const View::Seat& seat : view.holders) tell_holder(**file, seat, Record::kForced, by);
-  const auto revoked = revoke_up_to(context, **file, view.header, view.holders.back().ticket.ticket);
+  if (foreign != state.holders.end()) return flock_held(name, foreign->pid);
+  for (const View::Seat& seat : view->holders) tell_holder(**file, seat, Record::kForced, by);
+  const auto revoked = revoke_up_to(context, **file, view->header, view->holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};
 }
@@ -207,11 +194,9 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
 Result<void> revoke(LocalContext& context, const LockName& name, const LockState& shown, const std::string& by) {
   const auto foreign = std::find_if(shown.holders.begin(), shown.holders.end(), is_foreign);
   if (foreign != shown.holders.end()) return flock_held(name, foreign->pid);
-  const auto file = open_key(context, name, true);
+  const auto file = open_guarded(context, name);
   if (!file) return file.error();
   if (!*file) return other_holders(name);
-  if (const auto got = (*file)->guard(); !got) return got.error();
-  const Guarded guarded(**file);
   const auto view = read_view(**file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
   bool told = false;
@@ -219,10 +204,10 @@ Result<void> revoke(LocalContext& context, const LockName& name, const LockState
     const bool is_shown = std::any_of(shown.holders.begin(), shown.holders.end(),
                                       [&](const Participant& one) { return one.token.value() == seat.ticket.ticket; });
     const bool is_lease = seat.placed && (seat.is_kept || (seat.placed->record.flags & Record::kDetached) != 0);
-    if (is_shown)
-      told =
-          (is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by)) ||
-          told;
+    if (!is_shown) continue;
+    const bool hears =
+        is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by);
+    told = told || hears;
   }
   (*file)->touch();
   return told ? Result<void>() : other_holders(name);

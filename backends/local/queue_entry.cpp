@@ -5,7 +5,6 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
-#include "backends/local/view.h"
 #include "lib/base/process.h"
 #include "lib/lock/lock_errors.h"
 

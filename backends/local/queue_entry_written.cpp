@@ -138,14 +138,13 @@ Result<void> QueueEntry::mark_granted(WallTime wall, std::int64_t flock_pid) {
   if (entry_ > 0) return {};
   record_.flags |= Record::kGranted;
   record_.since_us = wall.time_since_epoch().count();
-  record_.flock_pid = flock_pid;
-  return index_ ? file_->write_record(*index_, record_) : Result<void>();
+  return note_flock_pid(flock_pid);
 }
 
 Result<void> QueueEntry::say_pid_namespace() {
   if (entry_ > 0 || record_.pid_namespace != 0) return {};
   record_.pid_namespace = context_->own_pid_namespace();
-  return index_ ? file_->write_record(*index_, record_) : Result<void>();
+  return note_flock_pid(record_.flock_pid);
 }
 
 Result<void> QueueEntry::note_flock_pid(std::int64_t pid) {

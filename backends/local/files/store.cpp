@@ -54,11 +54,7 @@ std::string lock_file_name(const LockName& name) { return hashed_name(name.text(
 Result<LockFile> LockFile::open(const LockDir& dir, const std::string& file_name, std::string_view key) {
   auto fd = dir.open_file(file_name, true);
   if (!fd) return fd.error();
-  LockFile file;
-  file.path_ = dir.path() + "/" + file_name;
-  file.key_ = key;
-  file.fd_ = std::move(*fd);
-  return file;
+  return LockFile(dir.path() + "/" + file_name, key, std::move(*fd));
 }
 
 Result<std::optional<LockFile>> LockFile::open_existing(const LockDir& dir, const std::string& file_name,
@@ -66,18 +62,11 @@ Result<std::optional<LockFile>> LockFile::open_existing(const LockDir& dir, cons
   auto fd = writable ? dir.open_file(file_name, false) : dir.open_file_for_reading(file_name);
   if (!fd) return fd.error();
   if (!fd->valid()) return std::optional<LockFile>();
-  LockFile file;
-  file.path_ = dir.path() + "/" + file_name;
-  file.key_ = key;
-  file.fd_ = std::move(*fd);
-  return std::optional<LockFile>(std::move(file));
+  return std::optional(LockFile(dir.path() + "/" + file_name, key, std::move(*fd)));
 }
 
 Result<LockFile> LockFile::private_one(std::string_view key) {
-  LockFile file;
-  file.path_ = "(no lock directory)";
-  file.key_ = key;
-  file.fd_ = UniqueFd(memfd_create("dlock", MFD_CLOEXEC));
+  LockFile file("(no lock directory)", key, UniqueFd(memfd_create("dlock", MFD_CLOEXEC)));
   file.private_ = true;
   if (!file.fd_.valid()) return system_error("cannot make a file in memory", errno);
   return file;

@@ -101,6 +101,8 @@ class LockFile {
   Result<void> drop_records() const;
 
  private:
+  LockFile(std::string path, std::string_view key, UniqueFd fd)
+      : path_(std::move(path)), key_(key), fd_(std::move(fd)) {}
   Error damaged(const std::string& why) const;
   Result<void> written(int failed) const;
 
