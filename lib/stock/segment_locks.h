@@ -45,10 +45,12 @@ class SegmentLocks {
 
   /// In one step waits for the lock of `segment` until `until`, and reserves there; held() then returns that lock.
   /// StockInProgress: the lock did not become free. nullopt: this store cannot; use open() and Stock::reserve().
-  virtual Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner,
-                                                             Duration ttl, int segment, TimePoint until,
-                                                             const CallLimit& limit) = 0;
-  virtual std::unique_ptr<LockDriver> held() = 0;
+  virtual Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& /*request*/, const Owner& /*owner*/,
+                                                             Duration /*ttl*/, int /*segment*/, TimePoint /*until*/,
+                                                             const CallLimit& /*limit*/) {
+    return std::optional<StockAnswer>();
+  }
+  virtual std::unique_ptr<LockDriver> held() { return nullptr; }
 };
 
 }  // namespace dlock

@@ -6,7 +6,6 @@
 
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/lock/lock_errors.h"
-#include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -139,8 +138,7 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
       return Error{ErrorCode::kUnavailable, "the session " + std::to_string(session) + " does not end",
                    "look at it with SHOW PROCESSLIST"};
     }
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, runtime_.clock.now() + kPause);
+    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
   }
   return {};
 }

@@ -31,10 +31,6 @@ Error Servers::failed(const Failure& failure) {
   return error;
 }
 
-void Servers::idle_seconds(int seconds) {
-  for (DatabaseSettings& server : servers_) server.idle_seconds = seconds;
-}
-
 /// The password may have been changed since it was read.
 bool Servers::has_new_password() {
   auto password = rotated_password(servers_.front().password_file, servers_.front().password);

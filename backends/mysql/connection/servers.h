@@ -56,8 +56,6 @@ class Servers {
   Error failed(const Failure& failure);
 
   const std::string& server() const { return name_; }  ///< the endpoint of the present or last connection
-  /// DatabaseSettings::idle_seconds for the connections from now on.
-  void idle_seconds(int seconds);
   /// Whether the server that was tried last has answered, if only that it is full (too many connections).
   bool has_refused() const { return has_refused_; }
   std::size_t count() const { return servers_.size(); }

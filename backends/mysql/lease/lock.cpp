@@ -287,6 +287,4 @@ void LeaseLock::give_up() {
   servers_.drop();
 }
 
-Renewal LeaseLock::renew(Control& control, TimePoint until) { return renew(until, &control); }
-
 }  // namespace dlock::mysql

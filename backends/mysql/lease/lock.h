@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -49,7 +48,6 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Step decide(LeaseReading reading, Control& control);
   Step write(const LeaseReading& reading, LeaseTake take, Control& control);
   Duration collision_pause();
-  void rest(TimePoint until);  ///< so long
   bool passes_soon();
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
@@ -62,10 +60,9 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Result<LeaseReading> read(Control& control);
   Granted granted(const LeaseTake& take, TimePoint sent, Duration left);
   bool is_alone() const;
-  Renewal renew(TimePoint until, Control* control);
   RenewalRenewed renewed(TimePoint sent);
-  Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control* control);
-  std::string why_lost(const LeaseReading& reading, TimePoint until, Control* control);
+  Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control& control);
+  std::string why_lost(const LeaseReading& reading, TimePoint until, Control& control);
   Result<void> return_it(TimePoint until);
 
   const Runtime runtime_;

@@ -29,11 +29,11 @@ bool LeaseLock::is_alone() const {
   return ours && holder.connection == connection_ && generation_ == servers_.generation();
 }
 
-Renewal LeaseLock::renew(TimePoint until, Control* control) {
+Renewal LeaseLock::renew(Control& control, TimePoint until) {
   const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive;
   if (is_alone() && (!wants_gate || store_.has_gate() || store_.without_gates())) {
     const TimePoint sent = runtime_.clock.now();
-    const auto extended = store_.extend(row_, spec_.ttl, until, control);
+    const auto extended = store_.extend(row_, spec_.ttl, until, &control);
     if (extended && *extended == Written::kYes) return renewed(sent);
   }
   std::string why = "no answer in time";
@@ -43,12 +43,7 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
     if (!answer) why = answer.error().message;
     const bool passing = answer || answer.error().code == ErrorCode::kUnavailable;
     const TimePoint next = runtime_.clock.now() + (answer ? collision_pause() : kRetryAfter + jitter(kRetryAfter));
-    const auto stopped = [control] { return control && control->stop_requested(); };
-    if (!passing || next >= until || stopped()) return RenewalUnknown{why};
-    std::vector<pollfd> fds;
-    if (control) control->add_interest(fds);
-    runtime_.clock.wait(fds, next);
-    if (stopped()) return RenewalUnknown{why};
+    if (!passing || next >= until || !dlock::rest(runtime_.clock, next, &control)) return RenewalUnknown{why};
   }
 }
 
@@ -60,8 +55,8 @@ RenewalRenewed LeaseLock::renewed(TimePoint sent) {
 }
 
 /// One look and one write; nullopt: the row has changed in between.
-Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control* control) {
-  const auto reading = store_.read(wants_gate && !store_.has_gate(), until, control);
+Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control& control) {
+  const auto reading = store_.read(wants_gate && !store_.has_gate(), until, &control);
   if (!reading) return reading.error();
   row_ = reading->row;
   read_at_ = reading->now;
@@ -72,7 +67,7 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
   for (LeaseHolder& holder : next->holders) {
     if (holder.owner == holder_) holder.connection = connection_;
   }
-  const auto written = store_.change(reading->row, *next, until, control);
+  const auto written = store_.change(reading->row, *next, until, &control);
   if (!written) return written.error();
   if (*written != Written::kYes) return std::optional<Renewal>();
   row_ = *next;
@@ -81,9 +76,9 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
 }
 
 /// Our hold is not in the row that was read.
-std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Control* control) {
+std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Control& control) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
-  const std::string by = freed_by(servers_, holder_, soon, control);
+  const std::string by = freed_by(servers_, holder_, soon, &control);
   if (!by.empty()) return forced_by(by);
   if (find_holder(reading.row, holder_)) return "its lease ended by the clock of " + store_name_;
   const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
@@ -101,12 +96,7 @@ Renewal LeaseLock::held(TimePoint now) {
   Database* database = servers_.current();
   if (database == nullptr || database->usable()) return RenewalHeld{};
   servers_.drop();
-  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
-}
-
-void LeaseLock::rest(TimePoint until) {
-  std::vector<pollfd> nothing;
-  runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + collision_pause()));
+  return renew(*control_, now + std::min<Duration>(1s, spec_.ttl / 6));
 }
 
 /// Compare and set with what we wrote last; if that is not there any more, with what is.
@@ -137,7 +127,7 @@ Result<void> LeaseLock::return_it(TimePoint until) {
         return written.error();
       }
       if (*written == Written::kYes) return {};
-      rest(until);
+      runtime_.clock.sleep_until(std::min(until, runtime_.clock.now() + collision_pause()));
     }
   };
   return dlock::insist(runtime_.clock, until, kRetryAfter, attempt).answer;

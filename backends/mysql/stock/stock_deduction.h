@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "backends/mysql/connection/settings.h"
 #include "backends/mysql/stock/transaction.h"

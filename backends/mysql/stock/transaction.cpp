@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/stock/transaction.h"
 
-#include <algorithm>
-
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"

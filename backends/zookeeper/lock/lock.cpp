@@ -127,7 +127,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
   auto outcome = pass_stages(control);
   if (!outcome) stage_ = 0;
   if (outcome || outcome.error().code != ErrorCode::kUnsupported) return outcome;
-  const auto key = calls_->call({.kind = Request::Kind::kExists, .path = directory_}, asked_by(), &control);
+  const auto key = calls_->call(ask_stat(directory_), asked_by(), &control);
   if (!key || key->stat.ephemeral_owner == 0) return outcome;
   waited_for_ = directory_;
   return Outcome::kBusy;
@@ -218,8 +218,7 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
 /// False: it has happened already.
 Result<bool> ZookeeperLock::watch(Control& control) {
   if (waited_for_.empty()) return contenders_[stage_].watch(verdict_, asked_by(), &control);
-  const auto seen =
-      calls_->call({.kind = Request::Kind::kExists, .path = waited_for_, .watch = true}, asked_by(), &control);
+  const auto seen = calls_->call(ask_stat(waited_for_, true), asked_by(), &control);
   if (!seen) return seen.error();
   return seen->code == Code::kOk;
 }

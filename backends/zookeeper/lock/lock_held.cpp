@@ -43,8 +43,7 @@ void ZookeeperLock::outlast_first_touches() {
   const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
   for (bool last = false; !last;) {
     last = runtime_.clock.now() >= until;
-    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kSyncBudget,
-                       nullptr);
+    (void)calls_->call(ask_sync(held_.front()), runtime_.clock.now() + kSyncBudget, nullptr);
     const TimePoint next = runtime_.clock.now() + kTouchPause;
     while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
   }
@@ -73,11 +72,9 @@ std::vector<std::string> ZookeeperLock::unwatched(TimePoint now) const {
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   leave_gates();
   const TimePoint sent = runtime_.clock.now();
-  std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
+  std::vector<std::uint64_t> tickets{calls_->send(ask_sync(held_.front()))};
   const std::vector<std::string> asked = unwatched(sent);
-  for (const std::string& path : asked) {
-    tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
-  }
+  for (const std::string& path : asked) tickets.push_back(calls_->send(ask_stat(path)));
   std::optional<Error> failed;
   bool gone = false;
   for (std::size_t i = 0; i < tickets.size(); ++i) {
@@ -143,9 +140,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   watched_by_ = calls_->connections();
   looked_at_ = now;
   // In front of those that are under way, which may bring who frees the lock.
-  for (const std::string& path : held_) {
-    watching_.insert(watching_.begin(), calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
-  }
+  for (const std::string& path : held_) watching_.insert(watching_.begin(), calls_->send(ask_data(path, true)));
   return RenewalHeld{};
 }
 
@@ -191,8 +186,7 @@ Renewal ZookeeperLock::judge_watched() {
 void ZookeeperLock::hear(HolderRecord told) {
   if (std::exchange(freed_by_, told.freed_by) == told.freed_by) return;
   told.heard = true;
-  const Change word{Change::Kind::kSet, held_.front(), encode(told), {}, -1};
-  calls_->forget(calls_->send({.kind = Request::Kind::kChange, .changes = {word}}));
+  calls_->forget(calls_->send(ask_change({set_node(held_.front(), encode(told))})));
 }
 
 /// The next holder's node may have taken the place of ours, and a deletion cannot distinguish them: the end of our
@@ -257,8 +251,7 @@ void ZookeeperLock::tell_end(const LeaveSpec& lease, TimePoint until) {
   data.slot = slot_;
   data.revoked = ran_word(lease.ran);
   data.at_least = lease.ttl;  // from this change of the node on: the node is as old as our wait
-  const Change word{Change::Kind::kSet, held_.front(), encode(data), {}, -1};
-  (void)calls_->call_until({.kind = Request::Kind::kChange, .changes = {word}}, until, nullptr);
+  (void)calls_->call_until(ask_change({set_node(held_.front(), encode(data))}), until, nullptr);
 }
 
 /// From now on the session is as long as the lease, and known from a file alone.

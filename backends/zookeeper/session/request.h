@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/time.h"
-
 namespace dlock::zookeeper {
 
 /// Answer of a server, or of the client library for it: the protocol's numbers. Those that are not named here are kept

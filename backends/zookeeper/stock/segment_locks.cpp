@@ -82,8 +82,11 @@ LockSpec SegmentSessionLocks::spec_of(const LockName& stock, int segment, Durati
 
 Result<Stage> SegmentSessionLocks::stage_of(const LockName& stock, int segment) const {
   const auto key = segment_key(stock, segment);
-  if (!key) return key.error();
-  const auto directory = directory_of(session_.root(), *key);
+  return key ? stage_at(*key) : key.error();
+}
+
+Result<Stage> SegmentSessionLocks::stage_at(const LockName& key) const {
+  const auto directory = directory_of(session_.root(), key);
   if (!directory) return directory.error();
   auto stages = stages_of(Recipe::kBridge, *directory, Mode::kExclusive, 0);
   if (!stages) return stages.error();
@@ -223,16 +226,7 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
 
 std::unique_ptr<LockDriver> SegmentSessionLocks::open(int /*segment*/, const LockSpec& spec) {
   session_.carry_leases(spec.ttl);
-  const auto directory = directory_of(session_.root(), spec.name);
-  const auto stages = stages_of(Recipe::kBridge, directory ? *directory : std::string(), Mode::kExclusive, 0);
-  return make_lock(*this, session_, spec, stages->back());
-}
-
-Result<std::optional<StockAnswer>> SegmentSessionLocks::reserve_at_once(const StockRequest& /*request*/,
-                                                                        const Owner& /*owner*/, Duration /*ttl*/,
-                                                                        int /*segment*/, TimePoint /*until*/,
-                                                                        const CallLimit& /*limit*/) {
-  return std::optional<StockAnswer>();
+  return make_lock(*this, session_, spec, *stage_at(spec.name));
 }
 
 std::vector<Change> SegmentSessionLocks::removals() const {

@@ -28,10 +28,6 @@ class SegmentSessionLocks final : public SegmentLocks {
   Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration ttl,
                                          const CallLimit& limit) override;
   std::unique_ptr<LockDriver> open(int segment, const LockSpec& spec) override;
-  /// Always nullopt: first the lock, which is waited for in its queue, then the reservation.
-  Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
-                                                     int segment, TimePoint until, const CallLimit& limit) override;
-  std::unique_ptr<LockDriver> held() override { return nullptr; }
 
   /// The changes that release the held locks (all of one request), to be added to a transaction of the stock.
   std::vector<Change> removals() const;
@@ -57,6 +53,7 @@ class SegmentSessionLocks final : public SegmentLocks {
   Result<Chosen> choose(const Wish& wish);
   Result<Chosen> choose_among_all(const Wish& wish);
   Result<Chosen> take(const Wish& wish, int segment);
+  Result<Stage> stage_at(const LockName& key) const;
   Result<Stage> stage_of(const LockName& stock, int segment) const;
   Result<void> undo(const Wish& wish);
   LockSpec spec_of(const LockName& stock, int segment, Duration ttl) const;
