@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/backend.h"
 
-#include "backends/redis/deployment/settings.h"
-
 #include "backends/redis/native/admin.h"
 #include "backends/redis/native/lock.h"
 #include "backends/redis/quorum/admin.h"
 #include "backends/redis/quorum/lock.h"
 #include "backends/redis/redisson/admin.h"
 #include "backends/redis/redisson/lock.h"
-#include "lib/lock/patience.h"
 
 namespace dlock {
 namespace {
@@ -23,22 +20,14 @@ bool is_redisson(const BackendUrl& url) { return url.param("layout") == "redisso
 Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const Runtime& runtime) {
   if (is_quorum(url)) return redis::make_quorum_admin(url, runtime);
   if (is_redisson(url)) return redis::make_redisson_admin(url, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, runtime.patience);
-  if (!deployment) return deployment.error();
-  return std::unique_ptr<LockAdmin>(
-      std::make_unique<redis::NativeAdmin>(std::move(*deployment), url.redacted(), redis_replicas(url), runtime));
+  return redis::make_native_admin(url, runtime);
 }
 
 Result<std::unique_ptr<LockDriver>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec,
                                                     const Runtime& runtime) {
   if (is_quorum(url)) return redis::keep_quorum_lock(url, spec, runtime);
   if (is_redisson(url)) return redis::keep_redisson_lock(url, spec, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), redis::Greet::kAlong);
-  if (!deployment) return deployment.error();
-  auto names = redis::native_names(spec.name);
-  if (!names) return names.error();
-  return std::unique_ptr<LockDriver>(std::make_unique<redis::NativeLock>(
-      std::move(*deployment), std::move(*names), url.redacted(), spec, redis_replicas(url), runtime));
+  return redis::keep_native_lock(url, spec, runtime);
 }
 
 }  // namespace dlock

@@ -6,6 +6,7 @@
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/scripts.h"
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
@@ -16,40 +17,49 @@ constexpr Duration kScanBudget = 60s;
 
 }  // namespace
 
-Command page_command(const std::string& cursor, const std::string& suffix) {
-  return {"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"};
+KeysOf companions(const std::string& suffix) {
+  return {"dlock:*:" + suffix, [suffix](std::string_view key) { return name_of_companion(key, suffix); }};
 }
 
-std::optional<std::string> add_page(const Reply& page, std::string_view suffix, std::set<LockName>& names) {
+Command page_command(const std::string& cursor, const KeysOf& keys) {
+  return {"SCAN", cursor, "MATCH", keys.pattern, "COUNT", "500"};
+}
+
+std::optional<std::string> add_page(const Reply& page, const KeysOf& keys, std::set<LockName>& names) {
   if (page.kind != Reply::Kind::kArray || page.elements.size() != 2 || !page.elements[0].is_text()) return std::nullopt;
   for (const Reply& key : page.elements[1].elements) {
-    const auto text = name_of_companion(key.text, suffix);
+    const auto text = keys.name(key.text);
     auto name = text ? LockName::parse(*text) : Result<LockName>(Error{});
     if (name) names.insert(std::move(*name));
   }
   return page.elements[0].text;
 }
 
-Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
-                                                   const std::string& store, const Runtime& runtime) {
-  Clock& clock = runtime.clock;
-  const TimePoint until = clock.now() + kScanBudget;
-  const auto servers = deployment.all_servers(clock.now() + runtime.patience);
+Result<std::vector<LockName>> names_of(Deployment& deployment, const KeysOf& keys, const std::string& store,
+                                       Clock& clock, TimePoint until, Duration patience, Control* control) {
+  const auto soon = [&] { return std::min(until, clock.now() + patience); };
+  const auto servers = deployment.all_servers(soon());
   if (!servers) return servers.error();
   std::set<LockName> names;
   for (Connection* server : *servers) {
     std::string cursor = "0";
     do {
-      const TimePoint page_by = std::min(until, clock.now() + runtime.patience);
-      const auto replies = exchange(*server, {page_command(cursor, suffix)}, clock, page_by, page_by, nullptr);
+      const TimePoint page_by = soon();
+      const auto replies = exchange(*server, {page_command(cursor, keys)}, clock, page_by, page_by, control);
       if (!replies) return replies.error();
       if (auto error = error_of(replies->front(), store)) return *error;
-      auto next = add_page(replies->front(), suffix, names);
+      auto next = add_page(replies->front(), keys, names);
       if (!next) return Error{ErrorCode::kUnavailable, store + " answered SCAN with nonsense"};
       cursor = std::move(*next);
     } while (cursor != "0");
   }
   return std::vector<LockName>(names.begin(), names.end());
+}
+
+Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
+                                                   const std::string& store, const Runtime& runtime) {
+  return names_of(deployment, companions(suffix), store, runtime.clock, runtime.clock.now() + kScanBudget,
+                  runtime.patience, nullptr);
 }
 
 std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<std::string>& keys,
@@ -79,6 +89,16 @@ std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<s
   std::vector<Result<Reply>> all;
   for (auto& one : found) all.push_back(std::move(*one));
   return all;
+}
+
+std::int64_t add_record(Participant& participant, std::string_view record) {
+  participant.token = FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(cut(record, ' '))));
+  participant.since = from_ms(leading_number<std::int64_t>(cut(record, ' ')));
+  const std::int64_t delay = leading_number<std::int64_t>(cut(record, ' '));
+  const std::string_view entries = cut(record, ' ');
+  participant.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
+  add_who(participant, record, true);
+  return delay;
 }
 
 }  // namespace dlock::redis

@@ -218,4 +218,18 @@ Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clo
   return std::unique_ptr<Deployment>(std::make_unique<SingleDeployment>(std::move(*settings), clock, connect_timeout));
 }
 
+Result<std::unique_ptr<Deployment>> redis_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                     Greet greet) {
+  if (url.scheme.ends_with("+sentinel")) return sentinel_deployment(url, clock, connect_timeout, greet);
+  if (is_redis_cluster(url)) return cluster_deployment(url, clock, connect_timeout, greet);
+  return single_deployment(url, clock, connect_timeout, greet);
+}
+
+bool is_redis_cluster(const BackendUrl& url) { return url.scheme.ends_with("+cluster"); }
+
+ReplicaDemand redis_replicas(const BackendUrl& url) {
+  const std::string wanted = url.param("wait_replicas");
+  return {leading_number<int>(wanted), wanted == "all"};
+}
+
 }  // namespace dlock::redis

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/redis/deployment/replicas.h"
 #include "backends/redis/wire/connection.h"
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
@@ -82,5 +83,12 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
 /// redis+cluster://, rediss+cluster://
 Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
                                                        Greet greet = Greet::kFirst);
+/// The one of these that a URL means, whatever its layout. Misconfigured for a URL that cannot be served; connects on
+/// use.
+Result<std::unique_ptr<Deployment>> redis_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                     Greet greet = Greet::kFirst);
+bool is_redis_cluster(const BackendUrl& url);
+/// The demand of the URL's parameter wait_replicas.
+ReplicaDemand redis_replicas(const BackendUrl& url);
 
 }  // namespace dlock::redis

@@ -67,14 +67,6 @@ Error refused_question(const Reply& reply, const Endpoint& asked, std::string_vi
                                      : ""};
 }
 
-/// The value of `name` in a flat list of names and values.
-std::string_view flat_value(const Reply& list, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < list.elements.size(); i += 2) {
-    if (list.elements[i].text == name) return list.elements[i + 1].text;
-  }
-  return {};
-}
-
 /// [host, port, id, [name, value, ...]]
 std::optional<Endpoint> parse_node(const Reply& node, const Endpoint& asked) {
   if (node.elements.size() < 2 || node.elements[1].kind != Reply::Kind::kInteger) return std::nullopt;

@@ -6,7 +6,6 @@
 
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/redirect.h"
-#include "backends/redis/deployment/settings.h"
 #include "backends/redis/wire/connections.h"
 #include "lib/config/secret.h"
 

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
 #include "backends/redis/native/scripts.h"
-#include "backends/redis/wire/record.h"
 #include "backends/redis/wire/reply.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"

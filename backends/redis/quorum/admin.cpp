@@ -2,14 +2,19 @@
 #include "backends/redis/quorum/admin.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/doctor.h"
-#include "backends/redis/wire/record.h"
+#include "backends/redis/quorum/store.h"
 #include "lib/base/human_text.h"
+#include "lib/keeper/insist.h"
+#include "lib/lock/admin_common.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
@@ -28,284 +33,300 @@ Outcome count_all(std::span<const Vote> votes) {
   return open ? Outcome::kOpen : count_renewals(votes);
 }
 
-}  // namespace
+/// RedLock and Tair for commands that supervise nothing. Each call is bounded by 2 s, and within them asks again when
+/// answers were lost. Single-threaded.
+class QuorumAdmin final : public AdminCommon {
+ public:
+  QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers, const Runtime& runtime)
+      : AdminCommon(runtime.clock),
+        store_(std::move(store)),
+        kind_(kind),
+        runtime_(runtime),
+        group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {
+    group_.wait_once_for_the_silent();
+  }
 
-QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers,
-                         const Runtime& runtime)
-    : AdminCommon(runtime.clock),
-      store_(std::move(store)),
-      kind_(kind),
-      runtime_(runtime),
-      group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {
-  group_.wait_once_for_the_silent();
-}
+  const std::string& store() const override { return store_; }
 
-TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
-
-ServerGroup::Answers QuorumAdmin::ask_each(const std::vector<Command>& commands) {
-  return group_.ask(std::vector<std::vector<Command>>(group_.size(), commands), by(), nullptr,
-                    [](const ServerGroup::Answers&) { return std::nullopt; });
-}
-
-Result<QuorumQuestion> QuorumAdmin::question(const LockName& name, const std::string& owner, Duration ttl) const {
-  auto names = native_names(name);
-  if (!names) return names.error();
-  return QuorumQuestion{std::move(*names), kind_, owner, "", "", ttl, false};
-}
-
-Result<LockState> QuorumAdmin::inspect(const LockName& name) {
-  const auto asked = question(name, "", {});
-  if (!asked) return asked.error();
-  QuorumStore round(group_, name, store_);
-  if (const auto known = ask_until_known(round, read_command(*asked)).answer; !known) return known.error();
-  return round.state(runtime_.clock.wall(), false);
-}
-
-/// In one round; a lock of which no majority says anything is asked for alone.
-std::vector<Result<LockState>> QuorumAdmin::inspect_some(std::span<const LockName> names) {
-  std::vector<Command> questions;
-  for (const LockName& name : names) {
+  Result<LockState> inspect(const LockName& name) override {
     const auto asked = question(name, "", {});
-    if (!asked) return AdminCommon::inspect_some(names);
-    questions.push_back(read_command(*asked));
-  }
-  ServerGroup::Answers answers = ask_each(questions);
-  std::vector<Result<LockState>> states;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    QuorumStore round(group_, names[i], store_);
-    const bool silent = round.take(answers, i, count_all) == Outcome::kSilent;
-    states.push_back(silent ? inspect(names[i]) : round.state(runtime_.clock.wall(), false));
-    if (!states.back() && !is_of_one_lock(states.back().error())) break;
-  }
-  return states;
-}
-
-Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
-  if (const std::string data = data_to_drop(shown); !data.empty()) return drop_data(name, shown, data);
-  ForceReleased done;
-  for (const Participant& holder : shown.holders) {
-    const auto names = native_names(name);
-    const bool told = names && !holder.owner.empty();
-    if (told) tell_who_frees(names->forced, holder.owner, by);
-    auto freed = take_from(name, holder);
-    if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
-    if (!freed) return freed.error();
-    if (*freed) done.freed.push_back(holder);
-  }
-  if (done.freed.empty() && !shown.holders.empty()) {
-    Error error = other_holders(name);
-    error.next = "look at it again";
-    return error;
-  }
-  return done;
-}
-
-Result<ForceReleased> QuorumAdmin::drop_data(const LockName& name, const LockState& shown, const std::string& data) {
-  const auto names = native_names(name);
-  if (!names) return names.error();
-  const auto answers = ask_each({drop_command(names->key, data)});
-  const bool freed = std::any_of(answers.begin(), answers.end(), [](const ServerGroup::Answer& answer) {
-    return answer.has_replies() && !answer.replies.front().elements.empty() &&
-           answer.replies.front().elements.front().text == "freed";
-  });
-  if (!freed) return other_holders(name);
-  return ForceReleased{shown.holders};
-}
-
-/// A majority gets the revocation: each renewal that counts reads at least one of those records.
-Result<void> QuorumAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
-  Result<void> told = other_holders(name);
-  for (const Participant& holder : shown.holders) {
-    if (holder.token.is_none()) return cannot_be_asked(name, "another client than dlock has it");
-    auto asked = question(name, holder.owner, {});
     if (!asked) return asked.error();
-    asked->info = by;
     QuorumStore round(group_, name, store_);
-    const auto outcome = ask_until_known(round, revoke_command(*asked)).answer;
+    if (const auto known = ask_until_known(round, read_command(*asked)).answer; !known) return known.error();
+    return round.state(runtime_.clock.wall(), false);
+  }
+
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
+    if (const std::string data = data_to_drop(shown); !data.empty()) return drop_data(name, shown, data);
+    ForceReleased done;
+    for (const Participant& holder : shown.holders) {
+      const auto names = native_names(name);
+      const bool told = names && !holder.owner.empty();
+      if (told) tell_who_frees(names->forced, holder.owner, by);
+      auto freed = take_from(name, holder);
+      if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
+      if (!freed) return freed.error();
+      if (*freed) done.freed.push_back(holder);
+    }
+    if (done.freed.empty() && !shown.holders.empty()) {
+      Error error = other_holders(name);
+      error.next = "look at it again";
+      return error;
+    }
+    return done;
+  }
+
+  /// A majority gets the revocation: each renewal that counts reads at least one of those records.
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override {
+    Result<void> told = other_holders(name);
+    for (const Participant& holder : shown.holders) {
+      if (holder.token.is_none()) return cannot_be_asked(name, "another client than dlock has it");
+      auto asked = question(name, holder.owner, {});
+      if (!asked) return asked.error();
+      asked->info = by;
+      QuorumStore round(group_, name, store_);
+      const auto outcome = ask_until_known(round, revoke_command(*asked)).answer;
+      if (!outcome) return outcome.error();
+      if (*outcome == Outcome::kWon) told = {};
+    }
+    return told;
+  }
+
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
+    const auto asked = question(name, owner.text(), ttl);
+    if (!asked) return asked.error();
+    QuorumStore round(group_, name, store_);
+    if (const auto kept = judge(round, keep_command(*asked, FencingToken(0)), name); !kept) return kept.error();
+    std::vector<std::uint64_t> tokens;
+    for (const Ballot& ballot : round.ballots()) {
+      if (ballot.state != Ballot::State::kOurs) continue;
+      Participant holder;
+      add_record(holder, ballot.record);
+      tokens.push_back(holder.token.value());
+    }
+    return HeldLock{name, owner, FencingToken(most_common(tokens)), store_, false};
+  }
+
+  Result<void> release(const LockName& name, const Owner& owner) override {
+    const auto asked = question(name, owner.text(), {});
+    if (!asked) return asked.error();
+    QuorumStore round(group_, name, store_);
+    return judge(round, give_command(*asked, FencingToken(0)), name, true);
+  }
+
+  /// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a
+  /// higher one: of two majorities one server is in both, so none that is lower passes after it.
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) override {
+    const auto names = native_names(resource);
+    if (!names) return names.error();
+    const auto answers =
+        ask_each({"EVAL", deployment_scripts::kFence, "2", names->key, names->fenced, names->wake, token.text()});
+    std::size_t passed = 0;
+    std::size_t denied = 0;
+    std::string reasons;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const Reply* reply = answers[i].has_replies() ? &answers[i].replies.front() : nullptr;
+      if (answers[i].error && answers[i].error->code == ErrorCode::kDenied) ++denied;
+      const bool understood = reply && !reply->elements.empty() && reply->elements[0].is_text();
+      if (understood && reply->elements[0].text == "lower" && reply->elements.size() == 2) {
+        return Error{ErrorCode::kLost, resource.text() + ": token " + token.text() + " is out of date, " +
+                                           printable(reply->elements[1].text, kForeignWords) + " was seen by " +
+                                           group_.name(i)};
+      }
+      if (understood && reply->elements[0].text == "passed") ++passed;
+      else if (reply) reasons += (reasons.empty() ? "" : "; ") + group_.name(i) + ": " + reply_error(*reply).message;
+    }
+    if (passed >= majority(group_.size())) return UniqueFd();
+    const std::string silent = group_.reasons(answers);
+    if (!silent.empty()) reasons += (reasons.empty() ? "" : "; ") + silent;
+    const bool refused_us = group_.size() - denied < majority(group_.size());
+    return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
+                 "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
+                     " have accepted the token: " + reasons,
+                 "ask again, and see: dlock doctor"};
+  }
+
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override {
+    const auto known = known_locks();
+    if (!known) return known.error();
+    const std::vector<LockName>& names = known->names;
+    std::vector<Swept> swept;
+    for (std::size_t begin = 0; begin < names.size(); begin += kKeysAtOnce) {
+      const auto some = std::span(names).subspan(begin, std::min(kKeysAtOnce, names.size() - begin));
+      std::vector<Command> commands;
+      for (const LockName& name : some) {
+        const auto of = native_names(name);
+        if (!of) return of.error();
+        commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
+      }
+      const auto answers = ask_each(commands);
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const bool is_swept = std::any_of(answers.begin(), answers.end(), [i](const auto& answer) {
+          return answer.has_replies() && answer.replies[i].integer == 1;
+        });
+        if (is_swept) swept.push_back({some[i], "the token counter of a lock that was not taken for a day"});
+      }
+    }
+    return swept;
+  }
+
+  std::vector<Finding> diagnose() override {
+    const auto info = ask_each({"INFO"});
+    if (kind_ == QuorumKind::kString) return diagnose_redlock(group_, info);
+    std::vector<Finding> findings = diagnose_tair(group_, store_, info[0]);
+    if (!info[0].has_replies() || !info[0].replies[0].is_text()) return findings;
+    const std::string command = kind_ == QuorumKind::kTairEx ? "EXCAS" : "CAS";
+    findings.push_back(tair_commands(group_, command, ask_each({command})[0]));
+    return findings;
+  }
+
+ private:
+  Result<KnownLocks> known_locks() override {
+    KnownLocks known{scan_names()};
+    if (known.names.empty()) {  // or no server answered
+      const auto any = inspect(*LockName::parse("dlock-inspect"));
+      if (!any) return any.error();
+    }
+    return known;
+  }
+
+  /// In one round; a lock of which no majority says anything is asked for alone.
+  std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override {
+    std::vector<Command> questions;
+    for (const LockName& name : names) {
+      const auto asked = question(name, "", {});
+      if (!asked) return AdminCommon::inspect_some(names);
+      questions.push_back(read_command(*asked));
+    }
+    ServerGroup::Answers answers = ask_each(questions);
+    std::vector<Result<LockState>> states;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      QuorumStore round(group_, names[i], store_);
+      const bool silent = round.take(answers, i, count_all) == Outcome::kSilent;
+      states.push_back(silent ? inspect(names[i]) : round.state(runtime_.clock.wall(), false));
+      if (!states.back() && !is_of_one_lock(states.back().error())) break;
+    }
+    return states;
+  }
+
+  Result<GiveBack> take_for_ping(const LockName& name) override {
+    const Owner owner = Owner::random();
+    auto asked = question(name, owner.text(), kPingTtl);
+    if (!asked) return asked.error();
+    asked->entry = asked->owner;
+    QuorumStore round(group_, name, store_);
+    if (round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
+      return GiveBack([this, name, owner] { return release(name, owner); });
+    }
+    const std::vector<Command> undo{give_command(*asked, FencingToken(0)), {"DEL", asked->names.fence}};
+    group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
+    return round.silence();
+  }
+
+  void forget_ping(const LockName& name) override {
+    const auto names = native_names(name);
+    if (!names) return;
+    const std::vector<Command> forget{{"DEL", names->fence}};
+    group_.tell(std::vector<std::vector<Command>>(group_.size(), forget));
+  }
+
+  TimePoint by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
+
+  /// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
+  /// without the reason.
+  void tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
+    ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
+  }
+
+  /// Sends the same command to each server, and waits until all have answered or the call's time is over.
+  ServerGroup::Answers ask_each(const Command& command) { return ask_each(std::vector<Command>{command}); }
+
+  ServerGroup::Answers ask_each(const std::vector<Command>& commands) {
+    return group_.ask(std::vector<std::vector<Command>>(group_.size(), commands), by(), nullptr,
+                      [](const ServerGroup::Answers&) { return std::nullopt; });
+  }
+
+  Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const {
+    auto names = native_names(name);
+    if (!names) return names.error();
+    return QuorumQuestion{std::move(*names), kind_, owner, "", "", ttl, false};
+  }
+
+  Insisted<Result<Outcome>> ask_until_known(QuorumStore& round, const Command& command) {
+    const TimePoint until = by();
+    return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Outcome> {
+      const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
+      if (outcome == Outcome::kSilent) return round.silence();
+      return outcome;
+    });
+  }
+
+  /// With `goes`, not there any more after an answer that was lost is what was wanted.
+  Result<void> judge(QuorumStore& round, const Command& command, const LockName& name, bool goes = false) {
+    const auto [outcome, unanswered] = ask_until_known(round, command);
     if (!outcome) return outcome.error();
-    if (*outcome == Outcome::kWon) told = {};
+    if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
+    Error lost = not_held(name);
+    lost.message += ": " + round.reasons();
+    return lost;
   }
-  return told;
-}
 
-/// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
-/// without the reason.
-void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
-  ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
-}
-
-Result<bool> QuorumAdmin::take_from(const LockName& name, const Participant& holder) {
-  if (holder.owner.empty()) {
-    return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
-                 "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
+  Result<ForceReleased> drop_data(const LockName& name, const LockState& shown, const std::string& data) {
+    const auto names = native_names(name);
+    if (!names) return names.error();
+    const auto answers = ask_each({drop_command(names->key, data)});
+    const bool freed = std::any_of(answers.begin(), answers.end(), [](const ServerGroup::Answer& answer) {
+      return answer.has_replies() && !answer.replies.front().elements.empty() &&
+             answer.replies.front().elements.front().text == "freed";
+    });
+    if (!freed) return other_holders(name);
+    return ForceReleased{shown.holders};
   }
-  const auto asked = question(name, holder.owner, {});
-  if (!asked) return asked.error();
-  QuorumStore round(group_, name, store_);
-  const auto [outcome, unanswered] = ask_until_known(round, give_command(*asked, FencingToken(0)));
-  if (!outcome) return outcome.error();
-  return unanswered ||
-         std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
-}
 
-Insisted<Result<Outcome>> QuorumAdmin::ask_until_known(QuorumStore& round, const Command& command) {
-  const TimePoint until = by();
-  return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Outcome> {
-    const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
-    if (outcome == Outcome::kSilent) return round.silence();
-    return outcome;
-  });
-}
-
-/// With `goes`, not there any more after an answer that was lost is what was wanted.
-Result<void> QuorumAdmin::judge(QuorumStore& round, const Command& command, const LockName& name, bool goes) {
-  const auto [outcome, unanswered] = ask_until_known(round, command);
-  if (!outcome) return outcome.error();
-  if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
-  Error lost = not_held(name);
-  lost.message += ": " + round.reasons();
-  return lost;
-}
-
-Result<HeldLock> QuorumAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  const auto asked = question(name, owner.text(), ttl);
-  if (!asked) return asked.error();
-  QuorumStore round(group_, name, store_);
-  if (const auto kept = judge(round, keep_command(*asked, FencingToken(0)), name); !kept) return kept.error();
-  std::vector<std::uint64_t> tokens;
-  for (const Ballot& ballot : round.ballots()) {
-    if (ballot.state != Ballot::State::kOurs) continue;
-    Participant holder;
-    add_record(holder, ballot.record);
-    tokens.push_back(holder.token.value());
-  }
-  return HeldLock{name, owner, FencingToken(most_common(tokens)), store_, false};
-}
-
-Result<void> QuorumAdmin::release(const LockName& name, const Owner& owner) {
-  const auto asked = question(name, owner.text(), {});
-  if (!asked) return asked.error();
-  QuorumStore round(group_, name, store_);
-  return judge(round, give_command(*asked, FencingToken(0)), name, true);
-}
-
-/// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a higher
-/// one: of two majorities one server is in both, so none that is lower passes after it.
-Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  const auto names = native_names(resource);
-  if (!names) return names.error();
-  const auto answers =
-      ask_each({"EVAL", deployment_scripts::kFence, "2", names->key, names->fenced, names->wake, token.text()});
-  std::size_t passed = 0;
-  std::size_t denied = 0;
-  std::string reasons;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Reply* reply = answers[i].has_replies() ? &answers[i].replies.front() : nullptr;
-    if (answers[i].error && answers[i].error->code == ErrorCode::kDenied) ++denied;
-    const bool understood = reply && !reply->elements.empty() && reply->elements[0].is_text();
-    if (understood && reply->elements[0].text == "lower" && reply->elements.size() == 2) {
-      return Error{ErrorCode::kLost, resource.text() + ": token " + token.text() + " is out of date, " +
-                                         printable(reply->elements[1].text, kForeignWords) + " was seen by " +
-                                         group_.name(i)};
+  Result<bool> take_from(const LockName& name, const Participant& holder) {
+    if (holder.owner.empty()) {
+      return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
+                   "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
     }
-    if (understood && reply->elements[0].text == "passed") ++passed;
-    else if (reply) reasons += (reasons.empty() ? "" : "; ") + group_.name(i) + ": " + reply_error(*reply).message;
+    const auto asked = question(name, holder.owner, {});
+    if (!asked) return asked.error();
+    QuorumStore round(group_, name, store_);
+    const auto [outcome, unanswered] = ask_until_known(round, give_command(*asked, FencingToken(0)));
+    if (!outcome) return outcome.error();
+    return unanswered ||
+           std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
   }
-  if (passed >= majority(group_.size())) return UniqueFd();
-  const std::string silent = group_.reasons(answers);
-  if (!silent.empty()) reasons += (reasons.empty() ? "" : "; ") + silent;
-  const bool refused_us = group_.size() - denied < majority(group_.size());
-  return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
-               "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
-                   " have accepted the token: " + reasons,
-               "ask again, and see: dlock doctor"};
-}
 
-Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
-  const auto known = known_locks();
-  if (!known) return known.error();
-  const std::vector<LockName>& names = known->names;
-  std::vector<Swept> swept;
-  for (std::size_t begin = 0; begin < names.size(); begin += kKeysAtOnce) {
-    const auto some = std::span(names).subspan(begin, std::min(kKeysAtOnce, names.size() - begin));
-    std::vector<Command> commands;
-    for (const LockName& name : some) {
-      const auto of = native_names(name);
-      if (!of) return of.error();
-      commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
+  /// As far as the servers that answer know them. Locks that have ever been taken leave their counters behind.
+  std::vector<LockName> scan_names() {
+    const KeysOf keys = companions("fence");
+    std::set<LockName> names;
+    std::vector<std::string> cursors(group_.size(), "0");
+    std::vector<bool> over(group_.size(), false);
+    while (std::find(over.begin(), over.end(), false) != over.end()) {
+      std::vector<std::vector<Command>> pages(group_.size());
+      for (std::size_t i = 0; i < group_.size(); ++i) {
+        if (!over[i]) pages[i].push_back(page_command(cursors[i], keys));
+      }
+      const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return std::nullopt; });
+      for (std::size_t i = 0; i < group_.size(); ++i) {
+        if (over[i]) continue;
+        const auto next =
+            answers[i].has_replies() ? add_page(answers[i].replies[0], keys, names) : std::optional<std::string>();
+        cursors[i] = next.value_or("0");
+        over[i] = cursors[i] == "0";
+      }
     }
-    const auto answers = ask_each(commands);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const bool is_swept = std::any_of(answers.begin(), answers.end(), [i](const auto& answer) {
-        return answer.has_replies() && answer.replies[i].integer == 1;
-      });
-      if (is_swept) swept.push_back({some[i], "the token counter of a lock that was not taken for a day"});
-    }
+    return {names.begin(), names.end()};
   }
-  return swept;
-}
 
-Result<AdminCommon::GiveBack> QuorumAdmin::take_for_ping(const LockName& name) {
-  const Owner owner = Owner::random();
-  auto asked = question(name, owner.text(), kPingTtl);
-  if (!asked) return asked.error();
-  asked->entry = asked->owner;
-  QuorumStore round(group_, name, store_);
-  if (round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
-    return GiveBack([this, name, owner] { return release(name, owner); });
-  }
-  const std::vector<Command> undo{give_command(*asked, FencingToken(0)), {"DEL", asked->names.fence}};
-  group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
-  return round.silence();
-}
+  const std::string store_;
+  const QuorumKind kind_;
+  const Runtime runtime_;
+  ServerGroup group_;
+};
 
-void QuorumAdmin::forget_ping(const LockName& name) {
-  const auto names = native_names(name);
-  if (!names) return;
-  const std::vector<Command> forget{{"DEL", names->fence}};
-  group_.tell(std::vector<std::vector<Command>>(group_.size(), forget));
-}
-
-Result<KnownLocks> QuorumAdmin::known_locks() {
-  KnownLocks known{scan_names()};
-  if (known.names.empty()) {  // or no server answered
-    const auto any = inspect(*LockName::parse("dlock-inspect"));
-    if (!any) return any.error();
-  }
-  return known;
-}
-
-/// As far as the servers that answer know them. Locks that have ever been taken leave their counters behind.
-std::vector<LockName> QuorumAdmin::scan_names() {
-  std::set<LockName> names;
-  std::vector<std::string> cursors(group_.size(), "0");
-  std::vector<bool> over(group_.size(), false);
-  while (std::find(over.begin(), over.end(), false) != over.end()) {
-    std::vector<std::vector<Command>> pages(group_.size());
-    for (std::size_t i = 0; i < group_.size(); ++i) {
-      if (!over[i]) pages[i].push_back(page_command(cursors[i], "fence"));
-    }
-    const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return std::nullopt; });
-    for (std::size_t i = 0; i < group_.size(); ++i) {
-      if (over[i]) continue;
-      const auto next =
-          answers[i].has_replies() ? add_page(answers[i].replies[0], "fence", names) : std::optional<std::string>();
-      cursors[i] = next.value_or("0");
-      over[i] = cursors[i] == "0";
-    }
-  }
-  return {names.begin(), names.end()};
-}
-
-std::vector<Finding> QuorumAdmin::diagnose() {
-  const auto info = ask_each({"INFO"});
-  if (kind_ == QuorumKind::kString) return diagnose_redlock(group_, info);
-  std::vector<Finding> findings = diagnose_tair(group_, store_, info[0]);
-  if (!info[0].has_replies() || !info[0].replies[0].is_text()) return findings;
-  const std::string command = kind_ == QuorumKind::kTairEx ? "EXCAS" : "CAS";
-  findings.push_back(tair_commands(group_, command, ask_each({command})[0]));
-  return findings;
-}
+}  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_quorum_admin(const BackendUrl& url, const Runtime& runtime) {
   auto servers = group_settings(url);

@@ -2,7 +2,12 @@
 #include "backends/redis/quorum/lock.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "backends/redis/quorum/store.h"
+#include "lib/keeper/polled_lock.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
@@ -28,251 +33,279 @@ Duration round_limit(Duration ttl, std::size_t servers) {
   return std::clamp<Duration>(ttl / 6, 50ms, 500ms);
 }
 
-}  // namespace
+/// A lock that is one key on each of N independent servers, and held if a majority of the keys is ours: RedLock; with
+/// one server: Tair. Single-threaded.
+class QuorumLock final : public PollableLock {
+ public:
+  QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names, const LockSpec& spec,
+             std::string store_name, const Runtime& runtime)
+      : group_(std::move(servers), runtime.clock, connect_timeout_of(spec.wait)),
+        kind_(kind),
+        names_(std::move(names)),
+        spec_(spec),
+        info_(who_text(spec)),
+        store_name_(std::move(store_name)),
+        runtime_(runtime),
+        round_(group_, spec.name, store_name_),
+        owner_(spec.owner.text()),
+        servers_(group_.size()) {}
 
-QuorumLock::QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names,
-                       const LockSpec& spec, std::string store_name, const Runtime& runtime)
-    : group_(std::move(servers), runtime.clock, connect_timeout_of(spec.wait)),
-      kind_(kind),
-      names_(std::move(names)),
-      spec_(spec),
-      info_(who_text(spec)),
-      store_name_(std::move(store_name)),
-      runtime_(runtime),
-      round_(group_, spec.name, store_name_),
-      owner_(spec.owner.text()),
-      servers_(group_.size()) {}
+  Attempt take(Control& control) override {
+    group_.refresh();
+    const TimePoint sent = runtime_.clock.now();
+    // One reading for all servers: those of different microseconds draw different tokens.
+    const auto wall = kind_ == QuorumKind::kString ? std::optional(runtime_.clock.wall()) : std::nullopt;
+    std::vector<Command> questions;
+    for (std::size_t i = 0; i < group_.size(); ++i) questions.push_back(take_command(question_to(i), wall));
+    const Outcome outcome = round_.ask(questions, round_end(), &control, count_votes);
+    note_servers();
+    if (auto error = same_server_twice()) return *error;
+    return outcome == Outcome::kWon ? won(sent, control) : not_won(outcome);
+  }
 
-QuorumQuestion QuorumLock::question() const {
-  return {names_, kind_, owner_, spec_.owner.text(), info_, spec_.ttl, false};
-}
-
-QuorumQuestion QuorumLock::question_to(std::size_t server) const {
-  QuorumQuestion asked = question();
-  asked.introduce = kind_ == QuorumKind::kString && servers_[server].introduced != group_.connection(server);
-  return asked;
-}
-
-TimePoint QuorumLock::round_end() const { return runtime_.clock.now() + round_limit(spec_.ttl, group_.size()); }
-
-void QuorumLock::note_servers() {
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    const ServerGroup::Answer& answer = round_.answers()[i];
-    const Ballot& ballot = round_.ballots()[i];
-    if (!answer.has_replies() || ballot.state == Ballot::State::kFailed) continue;
-    Server& server = servers_[i];
-    server.ours = ballot.state == Ballot::State::kOurs;
-    server.clock = ClockReading{answer.sent, answer.received, ballot.server_time};
-    if (ballot.run_id.empty()) continue;
-    if (!server.run_id.empty() && server.run_id != ballot.run_id) {
-      runtime_.log.warn(group_.name(i) + " has been restarted, " + (server.ours ? "with" : "without") + " the lock " +
-                        spec_.name.text());
+  Renewal renew(Control* control, TimePoint until) override {
+    group_.refresh();
+    const TimePoint sent = runtime_.clock.now();
+    (void)round_.ask(renewals(), std::min(until, round_end()), control, count_renewals, kGrace);
+    const Outcome outcome = check_clocks();
+    note_servers();
+    switch (outcome) {
+      case Outcome::kWon:
+        deadline_ = lease_deadline(sent, spec_.ttl);
+        return RenewalRenewed{deadline_, revoked()};
+      case Outcome::kRefused:
+        tell_back();
+        return RenewalLost{why_lost(control, until)};
+      case Outcome::kOpen:
+      case Outcome::kSilent:
+        break;
     }
-    server.run_id = ballot.run_id;
-    server.introduced = group_.connection(i);
+    return RenewalUnknown{round_.reasons()};
   }
-}
 
-std::optional<Error> QuorumLock::same_server_twice() const {
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (servers_[i].run_id.empty() || servers_[i].run_id != servers_[j].run_id) continue;
-      return Error{
-          ErrorCode::kMisconfigured,
-          group_.name(j) + " and " + group_.name(i) + " are the same server (run_id " + servers_[i].run_id + ")",
-          "name each server once: one server has one vote"};
-    }
+  /// Undoes an acquisition whose outcome is not known, always under our own name.
+  Result<void> give_back(TimePoint until) override {
+    group_.refresh();
+    const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);
+    const Outcome outcome = round_.ask_all(give_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
+    if (outcome == Outcome::kSilent) return round_.silence();
+    return {};
   }
-  return std::nullopt;
-}
 
-PollableLock::Attempt QuorumLock::take(Control& control) {
-  group_.refresh();
-  const TimePoint sent = runtime_.clock.now();
-  // One reading for all servers: those of different microseconds draw different tokens.
-  const auto wall = kind_ == QuorumKind::kString ? std::optional(runtime_.clock.wall()) : std::nullopt;
-  std::vector<Command> questions;
-  for (std::size_t i = 0; i < group_.size(); ++i) questions.push_back(take_command(question_to(i), wall));
-  const Outcome outcome = round_.ask(questions, round_end(), &control, count_votes);
-  note_servers();
-  if (auto error = same_server_twice()) return *error;
-  return outcome == Outcome::kWon ? won(sent, control) : not_won(outcome);
-}
-
-PollableLock::Attempt QuorumLock::won(TimePoint sent, Control& control) {
-  std::vector<std::uint64_t> counters;
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (round_.votes()[i] == Vote::kGranted) counters.push_back(round_.ballots()[i].counter);
+  Result<void> release(TimePoint until) override {
+    group_.refresh();
+    const Outcome outcome = round_.ask_all(give_command(question(), token_), std::min(until, round_end()), nullptr,
+                                           asked_back_ ? count_answers : count_renewals, kReleaseGrace);
+    asked_back_ = true;
+    return confirmed(outcome);
   }
-  token_ = FencingToken(token_of(counters));
-  if (!agree_on_token(control)) {
-    const Error error = round_.silence();
-    tell_back();
-    return error;
-  }
-  deadline_ = lease_deadline(sent, spec_.ttl);
-  return Taken{token_, sent};
-}
 
-/// A later majority shares a server with ours: it draws a larger token if a majority knows this one. True at once if
-/// our votes drew the same number, as they do while the clocks agree.
-bool QuorumLock::agree_on_token(Control& control) {
-  std::size_t agree = 0;
-  std::vector<Command> questions(group_.size());
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    if (round_.votes()[i] != Vote::kGranted) continue;
-    if (round_.ballots()[i].counter == token_.value()) ++agree;
-    questions[i] = keep_command(question_to(i), token_);
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override {
+    group_.refresh();
+    QuorumQuestion asked = question();
+    asked.ttl = spec.ttl;
+    const bool tell = !spec.ran.empty();
+    if (tell) asked.info = with_revocation(info_, ran_word(spec.ran));
+    return confirmed(round_.ask_all(keep_command(asked, token_, tell), std::min(until, round_end()), nullptr,
+                                    count_renewals, kGrace));
   }
-  if (agree >= majority(group_.size())) return true;
-  const TimePoint until = round_end();
-  return round_.ask(questions, until, &control, count_votes) == Outcome::kWon;
-}
 
-PollableLock::Attempt QuorumLock::not_won(Outcome outcome) {
-  std::vector<Duration> remaining;
-  std::size_t granted = 0;
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (round_.votes()[i] == Vote::kGranted) ++granted;
-    if (round_.votes()[i] == Vote::kRefused && round_.ballots()[i].remaining) {
-      remaining.push_back(*round_.ballots()[i].remaining);
-    }
+  Result<LockState> read_state(TimePoint until, Control* control) override {
+    group_.refresh();
+    const Outcome outcome =
+        round_.ask_all(read_command(question()), std::min(until, round_end()), control, count_to_the_end);
+    if (outcome != Outcome::kWon) return round_.silence();
+    return round_.state(runtime_.clock.wall(), true);
   }
-  const Error error = outcome == Outcome::kSilent ? round_.silence() : Error{};
-  LockState state = round_.state(runtime_.clock.wall(), false);
-  tell_back();
-  if (outcome == Outcome::kSilent) return error;
-  return Others{std::move(state), until_majority(group_.size(), granted, std::move(remaining))};
-}
 
-/// Gives back the votes that this attempt has got or may get yet, without waiting for the answers.
-void QuorumLock::tell_back() {
-  std::vector<std::vector<Command>> commands(group_.size());
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    servers_[i].ours = false;
-    if (round_.votes()[i] != Vote::kRefused) commands[i].push_back(give_command(question_to(i), FencingToken(0)));
-  }
-  group_.tell(commands);
-}
+  void add_interest(std::vector<pollfd>& fds) const override { group_.add_interest(fds); }
+  std::optional<std::string> ended() override { return group_.ended(); }
 
-/// Those that have our lock make it longer; those that have not are asked for a vote, while we hold the others.
-std::vector<Command> QuorumLock::renewals() const {
-  std::vector<Command> questions;
-  const bool valid = runtime_.clock.now() < deadline_;
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    const bool retake = !servers_[i].ours && valid && group_.size() > 1;
-    questions.push_back(retake ? retake_command(question_to(i), token_) : keep_command(question_to(i), token_));
-  }
-  return questions;
-}
-
-/// A server whose clock stepped has ended leases early, or will end them late: this vote does not count, if there are
-/// others.
-Outcome QuorumLock::check_clocks() {
-  Outcome outcome = count_renewals(round_.votes());
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    const ServerGroup::Answer& answer = round_.answers()[i];
-    const Ballot& ballot = round_.ballots()[i];
-    if (!servers_[i].clock || !answer.has_replies() || ballot.state == Ballot::State::kFailed) continue;
-    const ClockReading now{answer.sent, answer.received, ballot.server_time};
-    const Duration step = clock_step(*servers_[i].clock, now);
-    if (std::chrono::abs(step) <= clock_drift(spec_.ttl)) continue;
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(step).count();
-    std::string why = "its clock has stepped by " + std::to_string(ms) + " ms since it was asked last";
-    const bool drops = group_.size() > 1;
-    runtime_.log.warn(group_.name(i) + ": " + why +
-                      (drops ? "; its vote for " + spec_.name.text() + " does not count this time" : ""));
-    if (drops && round_.votes()[i] == Vote::kGranted) outcome = round_.drop(i, std::move(why), count_renewals);
-  }
-  return outcome;
-}
-
-/// The note of a force-release, if any server has one; else the servers' reasons.
-std::string QuorumLock::why_lost(Control* control, TimePoint until) {
-  const std::string said = (group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons();
-  const std::vector<Command> ask{{"HGET", names_.forced, owner_}};
-  const auto told = [](const ServerGroup::Answer& answer) {
-    return answer.has_replies() && answer.replies.front().is_text() && !answer.replies.front().text.empty();
+ private:
+  struct Server {
+    int introduced = 0;  ///< the connection (ServerGroup::connection) on which it gave its run_id; 0: none
+    std::string run_id;
+    bool ours = false;                  ///< its key is ours, by its last answer
+    std::optional<ClockReading> clock;  ///< at its last answer
   };
-  const auto any = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
-    if (std::none_of(answers.begin(), answers.end(), told)) return std::nullopt;
-    return Duration(0);
-  };
-  const auto answers = group_.ask(std::vector<std::vector<Command>>(group_.size(), ask),
-                                  std::min(until, runtime_.clock.now() + kWhyBudget), control, any);
-  const auto first = std::find_if(answers.begin(), answers.end(), told);
-  return first == answers.end() ? said : forced_by(first->replies.front().text);
-}
 
-/// As one of the servers says that have renewed.
-std::string QuorumLock::revoked() const {
-  for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (round_.votes()[i] != Vote::kGranted) continue;
-    if (std::string by = revocation_of(round_.ballots()[i].record); !by.empty()) return by;
+  QuorumQuestion question() const { return {names_, kind_, owner_, spec_.owner.text(), info_, spec_.ttl, false}; }
+
+  QuorumQuestion question_to(std::size_t server) const {
+    QuorumQuestion asked = question();
+    asked.introduce = kind_ == QuorumKind::kString && servers_[server].introduced != group_.connection(server);
+    return asked;
   }
-  return {};
-}
 
-Renewal QuorumLock::renew(Control* control, TimePoint until) {
-  group_.refresh();
-  const TimePoint sent = runtime_.clock.now();
-  (void)round_.ask(renewals(), std::min(until, round_end()), control, count_renewals, kGrace);
-  const Outcome outcome = check_clocks();
-  note_servers();
-  switch (outcome) {
-    case Outcome::kWon:
-      deadline_ = lease_deadline(sent, spec_.ttl);
-      return RenewalRenewed{deadline_, revoked()};
-    case Outcome::kRefused:
+  TimePoint round_end() const { return runtime_.clock.now() + round_limit(spec_.ttl, group_.size()); }
+
+  void note_servers() {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const ServerGroup::Answer& answer = round_.answers()[i];
+      const Ballot& ballot = round_.ballots()[i];
+      if (!answer.has_replies() || ballot.state == Ballot::State::kFailed) continue;
+      Server& server = servers_[i];
+      server.ours = ballot.state == Ballot::State::kOurs;
+      server.clock = ClockReading{answer.sent, answer.received, ballot.server_time};
+      if (ballot.run_id.empty()) continue;
+      if (!server.run_id.empty() && server.run_id != ballot.run_id) {
+        runtime_.log.warn(group_.name(i) + " has been restarted, " + (server.ours ? "with" : "without") + " the lock " +
+                          spec_.name.text());
+      }
+      server.run_id = ballot.run_id;
+      server.introduced = group_.connection(i);
+    }
+  }
+
+  std::optional<Error> same_server_twice() const {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (servers_[i].run_id.empty() || servers_[i].run_id != servers_[j].run_id) continue;
+        return Error{
+            ErrorCode::kMisconfigured,
+            group_.name(j) + " and " + group_.name(i) + " are the same server (run_id " + servers_[i].run_id + ")",
+            "name each server once: one server has one vote"};
+      }
+    }
+    return std::nullopt;
+  }
+
+  Attempt won(TimePoint sent, Control& control) {
+    std::vector<std::uint64_t> counters;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      if (round_.votes()[i] == Vote::kGranted) counters.push_back(round_.ballots()[i].counter);
+    }
+    token_ = FencingToken(token_of(counters));
+    if (!agree_on_token(control)) {
+      const Error error = round_.silence();
       tell_back();
-      return RenewalLost{why_lost(control, until)};
-    case Outcome::kOpen:
-    case Outcome::kSilent:
-      break;
+      return error;
+    }
+    deadline_ = lease_deadline(sent, spec_.ttl);
+    return Taken{token_, sent};
   }
-  return RenewalUnknown{round_.reasons()};
-}
 
-/// Undoes an acquisition whose outcome is not known, always under our own name.
-Result<void> QuorumLock::give_back(TimePoint until) {
-  group_.refresh();
-  const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);
-  const Outcome outcome = round_.ask_all(give_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
-  if (outcome == Outcome::kSilent) return round_.silence();
-  return {};
-}
+  Attempt not_won(Outcome outcome) {
+    std::vector<Duration> remaining;
+    std::size_t granted = 0;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      if (round_.votes()[i] == Vote::kGranted) ++granted;
+      if (round_.votes()[i] == Vote::kRefused && round_.ballots()[i].remaining) {
+        remaining.push_back(*round_.ballots()[i].remaining);
+      }
+    }
+    const Error error = outcome == Outcome::kSilent ? round_.silence() : Error{};
+    LockState state = round_.state(runtime_.clock.wall(), false);
+    tell_back();
+    if (outcome == Outcome::kSilent) return error;
+    return Others{std::move(state), until_majority(group_.size(), granted, std::move(remaining))};
+  }
 
-Result<void> QuorumLock::release(TimePoint until) {
-  group_.refresh();
-  const Outcome outcome = round_.ask_all(give_command(question(), token_), std::min(until, round_end()), nullptr,
-                                         asked_back_ ? count_answers : count_renewals, kReleaseGrace);
-  asked_back_ = true;
-  return confirmed(outcome);
-}
+  /// A later majority shares a server with ours: it draws a larger token if a majority knows this one. True at once if
+  /// our votes drew the same number, as they do while the clocks agree.
+  bool agree_on_token(Control& control) {
+    std::size_t agree = 0;
+    std::vector<Command> questions(group_.size());
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      if (round_.votes()[i] != Vote::kGranted) continue;
+      if (round_.ballots()[i].counter == token_.value()) ++agree;
+      questions[i] = keep_command(question_to(i), token_);
+    }
+    if (agree >= majority(group_.size())) return true;
+    const TimePoint until = round_end();
+    return round_.ask(questions, until, &control, count_votes) == Outcome::kWon;
+  }
 
-Result<void> QuorumLock::leave(const LeaveSpec& spec, TimePoint until) {
-  group_.refresh();
-  QuorumQuestion asked = question();
-  asked.ttl = spec.ttl;
-  const bool tell = !spec.ran.empty();
-  if (tell) asked.info = with_revocation(info_, ran_word(spec.ran));
-  return confirmed(
-      round_.ask_all(keep_command(asked, token_, tell), std::min(until, round_end()), nullptr, count_renewals, kGrace));
-}
+  /// A server whose clock stepped has ended leases early, or will end them late: this vote does not count, if there are
+  /// others.
+  Outcome check_clocks() {
+    Outcome outcome = count_renewals(round_.votes());
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const ServerGroup::Answer& answer = round_.answers()[i];
+      const Ballot& ballot = round_.ballots()[i];
+      if (!servers_[i].clock || !answer.has_replies() || ballot.state == Ballot::State::kFailed) continue;
+      const ClockReading now{answer.sent, answer.received, ballot.server_time};
+      const Duration step = clock_step(*servers_[i].clock, now);
+      if (std::chrono::abs(step) <= clock_drift(spec_.ttl)) continue;
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(step).count();
+      std::string why = "its clock has stepped by " + std::to_string(ms) + " ms since it was asked last";
+      const bool drops = group_.size() > 1;
+      runtime_.log.warn(group_.name(i) + ": " + why +
+                        (drops ? "; its vote for " + spec_.name.text() + " does not count this time" : ""));
+      if (drops && round_.votes()[i] == Vote::kGranted) outcome = round_.drop(i, std::move(why), count_renewals);
+    }
+    return outcome;
+  }
 
-Result<void> QuorumLock::confirmed(Outcome outcome) const {
-  if (outcome == Outcome::kWon) return {};
-  if (outcome == Outcome::kSilent) return round_.silence();
-  return Error{ErrorCode::kLost, spec_.name.text() + " was no longer ours: " + round_.reasons(), ""};
-}
+  /// Those that have our lock make it longer; those that have not are asked for a vote, while we hold the others.
+  std::vector<Command> renewals() const {
+    std::vector<Command> questions;
+    const bool valid = runtime_.clock.now() < deadline_;
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      const bool retake = !servers_[i].ours && valid && group_.size() > 1;
+      questions.push_back(retake ? retake_command(question_to(i), token_) : keep_command(question_to(i), token_));
+    }
+    return questions;
+  }
 
-Result<LockState> QuorumLock::read_state(TimePoint until, Control* control) {
-  group_.refresh();
-  const Outcome outcome =
-      round_.ask_all(read_command(question()), std::min(until, round_end()), control, count_to_the_end);
-  if (outcome != Outcome::kWon) return round_.silence();
-  return round_.state(runtime_.clock.wall(), true);
-}
+  /// Gives back the votes that this attempt has got or may get yet, without waiting for the answers.
+  void tell_back() {
+    std::vector<std::vector<Command>> commands(group_.size());
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      servers_[i].ours = false;
+      if (round_.votes()[i] != Vote::kRefused) commands[i].push_back(give_command(question_to(i), FencingToken(0)));
+    }
+    group_.tell(commands);
+  }
+
+  /// As one of the servers says that have renewed.
+  std::string revoked() const {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      if (round_.votes()[i] != Vote::kGranted) continue;
+      if (std::string by = revocation_of(round_.ballots()[i].record); !by.empty()) return by;
+    }
+    return {};
+  }
+
+  /// The note of a force-release, if any server has one; else the servers' reasons.
+  std::string why_lost(Control* control, TimePoint until) {
+    const std::string said = (group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons();
+    const std::vector<Command> ask{{"HGET", names_.forced, owner_}};
+    const auto told = [](const ServerGroup::Answer& answer) {
+      return answer.has_replies() && answer.replies.front().is_text() && !answer.replies.front().text.empty();
+    };
+    const auto any = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
+      if (std::none_of(answers.begin(), answers.end(), told)) return std::nullopt;
+      return Duration(0);
+    };
+    const auto answers = group_.ask(std::vector<std::vector<Command>>(group_.size(), ask),
+                                    std::min(until, runtime_.clock.now() + kWhyBudget), control, any);
+    const auto first = std::find_if(answers.begin(), answers.end(), told);
+    return first == answers.end() ? said : forced_by(first->replies.front().text);
+  }
+
+  Result<void> confirmed(Outcome outcome) const {
+    if (outcome == Outcome::kWon) return {};
+    if (outcome == Outcome::kSilent) return round_.silence();
+    return Error{ErrorCode::kLost, spec_.name.text() + " was no longer ours: " + round_.reasons(), ""};
+  }
+
+  ServerGroup group_;
+  const QuorumKind kind_;
+  const NativeNames names_;
+  const LockSpec spec_;
+  const std::string info_;
+  const std::string store_name_;
+  const Runtime runtime_;
+  QuorumStore round_;
+  std::string owner_;
+  bool asked_back_ = false;  ///< a release has gone out before
+  FencingToken token_;
+  TimePoint deadline_{};
+  std::vector<Server> servers_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<LockDriver>> keep_quorum_lock(const BackendUrl& url, const LockSpec& spec,
                                                      const Runtime& runtime) {

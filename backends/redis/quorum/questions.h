@@ -25,8 +25,9 @@ enum class QuorumKind {
 QuorumKind quorum_kind(const BackendUrl& url);
 
 /// A question to one server about a lock that is one key, whose value is the owner's text: one request, one script. The
-/// counter of its tokens, which never expires, and the record of its holder (record.h) lie where the native layout has
-/// them, in the same form. The scripts never use KEEPTTL, a key without a TTL, or VER (which a missing key ignores).
+/// counter of its tokens, which never expires, and the record of its holder (companions.h) lie where the native layout
+/// has them, in the same form. The scripts never use KEEPTTL, a key without a TTL, or VER (which a missing key
+/// ignores).
 struct QuorumQuestion {
   NativeNames names;
   QuorumKind kind = QuorumKind::kString;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/redisson/admin.h"
 
+#include <string>
+
+#include "backends/redis/deployment/script_admin.h"
 #include "backends/redis/deployment/server_findings.h"
-#include "backends/redis/deployment/settings.h"
-#include "backends/redis/redisson/rules.h"
+#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/redisson/store.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
@@ -20,57 +23,69 @@ Finding about(RedissonKind kind) {
   return Finding::ok(std::string("kind=") + kind_word(kind));
 }
 
-}  // namespace
+/// Redisson's layout for commands that supervise nothing.
+class RedissonAdmin final : public ScriptAdmin {
+ public:
+  RedissonAdmin(std::unique_ptr<Deployment> deployment, const BackendUrl& url, const Runtime& runtime)
+      : ScriptAdmin(std::move(deployment), url.redacted(), runtime),
+        kind_(redisson_kind(url)),
+        cluster_(is_redis_cluster(url)),
+        replicas_(redis_replicas(url)) {}
 
-RedissonAdmin::RedissonAdmin(std::unique_ptr<Deployment> deployment, const BackendUrl& url, const Runtime& runtime)
-    : ScriptAdmin(std::move(deployment), url.redacted(), runtime),
-      kind_(redisson_kind(url)),
-      cluster_(is_redis_cluster(url)),
-      replicas_(redis_replicas(url)) {}
+  /// Removes nothing: what Redisson leaves for ever (token counters, queues) belongs to the services that use it.
+  Result<std::vector<Swept>> collect_garbage(bool /*dry_run*/) override { return std::vector<Swept>{}; }
 
-Result<RedissonStore> RedissonAdmin::store_of(const LockName& name) {
-  auto names = redisson_names(kind_, name, cluster_);
-  if (!names) return names.error();
-  return RedissonStore(*deployment_, kind_, name, std::move(*names), store_, replicas_, runtime_.clock);
-}
-
-Result<std::unique_ptr<ScriptStore>> RedissonAdmin::open(const LockName& name) {
-  auto lock = store_of(name);
-  if (!lock) return lock.error();
-  return std::unique_ptr<ScriptStore>(std::make_unique<RedissonStore>(std::move(*lock)));
-}
-
-Result<void> RedissonAdmin::check_has_tokens() const { return redis::check_has_tokens(kind_); }
-
-std::vector<Finding> RedissonAdmin::diagnose() {
-  NeededRights needed{commands_of_scripts(),
-                      {"exists"},
-                      "redisson_lock__channel:{dlock-doctor}",
-                      "'&redisson_*' '&__redis__:invalidate'"};
-  for (const char* command : {"type", "hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex",
-                              "lpop", "rpush", "lrem"}) {
-    needed.commands.emplace_back(command);
+  std::vector<Finding> diagnose() override {
+    NeededRights needed{commands_of_scripts(),
+                        {"exists"},
+                        "redisson_lock__channel:{dlock-doctor}",
+                        "'&redisson_*' '&__redis__:invalidate'"};
+    for (const char* command : {"type", "hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex",
+                                "lpop", "rpush", "lrem"}) {
+      needed.commands.emplace_back(command);
+    }
+    auto findings = diagnose_servers(*deployment_, store_, needed, runtime_);
+    findings.push_back(about(kind_));
+    return findings;
   }
-  auto findings = diagnose_servers(*deployment_, store_, needed, runtime_);
-  findings.push_back(about(kind_));
-  return findings;
-}
 
-Result<AdminCommon::GiveBack> RedissonAdmin::take_for_ping(const LockName& name) {
-  auto lock = store_of(name);
-  if (!lock) return lock.error();
-  const RedissonAsk ask{.owner = Owner::random(),
-                        .mode = hands_out_permits(kind_) ? Mode::kPermits : Mode::kExclusive,
-                        .ttl = 10s,
-                        .permits = 1,
-                        .info = who_text("ping")};
-  if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
-  return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
-}
+ private:
+  Result<GiveBack> take_for_ping(const LockName& name) override {
+    auto lock = store_of(name);
+    if (!lock) return lock.error();
+    const RedissonAsk ask{.owner = Owner::random(),
+                          .mode = hands_out_permits(kind_) ? Mode::kPermits : Mode::kExclusive,
+                          .ttl = 10s,
+                          .permits = 1,
+                          .info = who_text("ping")};
+    if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
+    return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
+  }
 
-void RedissonAdmin::forget_ping(const LockName& name) {
-  if (auto lock = store_of(name)) lock->erase(soon());
-}
+  void forget_ping(const LockName& name) override {
+    if (auto lock = store_of(name)) lock->erase(soon());
+  }
+
+  Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override {
+    auto lock = store_of(name);
+    if (!lock) return lock.error();
+    return std::unique_ptr<ScriptStore>(std::make_unique<RedissonStore>(std::move(*lock)));
+  }
+
+  Result<void> check_has_tokens() const override { return redis::check_has_tokens(kind_); }
+
+  Result<RedissonStore> store_of(const LockName& name) {
+    auto names = redisson_names(kind_, name, cluster_);
+    if (!names) return names.error();
+    return RedissonStore(*deployment_, kind_, name, std::move(*names), store_, replicas_, runtime_.clock);
+  }
+
+  const RedissonKind kind_;
+  const bool cluster_;
+  const ReplicaDemand replicas_;
+};
+
+}  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_redisson_admin(const BackendUrl& url, const Runtime& runtime) {
   auto deployment = redis_deployment(url, runtime.clock, runtime.patience);

@@ -2,9 +2,12 @@
 #include "backends/redis/redisson/lock.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
-#include "backends/redis/deployment/settings.h"
-#include "backends/redis/redisson/rules.h"
+#include "backends/redis/deployment/script_lock.h"
+#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/redisson/store.h"
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
@@ -19,103 +22,122 @@ constexpr Duration kLongestSpinPause = 128ms;
 /// After others in a fair queue, where Redisson says "at once" as long as the lock is free and its first has not come.
 constexpr Duration kBehindPause = 50ms;
 
+/// One lock in Redisson's layout. It waits as Redisson's clients do: subscribes, asks again, sleeps until a message
+/// comes or the lease that it saw has ended; it also asks from time to time, because Redisson does not publish every
+/// release. A holder hears of changes of its key.
+class RedissonLock final : public ScriptLock {
+ public:
+  RedissonLock(std::unique_ptr<Deployment> deployment, RedissonKind kind, RedissonNames names, std::string store,
+               LockSpec spec, ReplicaDemand replicas, const Runtime& runtime)
+      : ScriptLock(std::move(deployment), std::move(store), std::move(spec), runtime),
+        store_(*deployment_, kind, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
+        info_(who_text(spec_)) {}
+
+ private:
+  Attempt attempt(TimePoint until, Control& control) override {
+    if (!spec_.take) return look(attempt_limit(until), control);
+    auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
+    if (!answer) return Failed{answer.error(), store_.was_answered()};
+    if (const auto* granted = std::get_if<ScriptGrant>(&*answer)) {
+      return grant(granted->token, {});
+    }
+    by_ = std::get<ScriptBusy>(*answer);
+    trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
+    return Busy{true};  // most who hold it are not dlock's
+  }
+
+  /// With us among those that wait: only a fair lock has a list of them.
+  Result<LockState> describe(Control& control) override {
+    auto state = store_.read_state(look_end(), &control);
+    if (!state) return state;
+    const auto is_ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
+    if (std::any_of(state->waiters.begin(), state->waiters.end(), is_ours)) return state;
+    Participant we;
+    we.owner = spec_.owner.text();
+    we.mode = spec_.mode;
+    we.since = since_;
+    add_who(we, info_, false);
+    state->waiters.push_back(std::move(we));
+    return state;
+  }
+
+  /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
+  /// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this.
+  void give_up() override {
+    const bool granted = watch_at_.has_value();
+    const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
+    if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
+    (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
+  }
+
+  ScriptStore& held_in() override { return store_; }
+  Connection* connection() const override { return deployment_->current(store_.names().beside.key); }
+
+  /// In a fair queue each has a channel of its own.
+  std::string wake_channel() const override {
+    const RedissonNames& names = store_.names();
+    if (store_.kind() != RedissonKind::kFair) return names.channel;
+    return names.channel + ":" + redisson_field(store_.kind(), spec_.owner);
+  }
+
+  bool has_own_channel() const override { return false; }
+  bool is_sharded() const override { return store_.names().sharded; }
+
+  /// When a waiter that was not notified asks by itself: the end of a lease is not announced, nor is that a write lock
+  /// became a read lock, nor the release of a spin lock.
+  std::optional<TimePoint> next_look(Control& /*control*/) override {
+    Duration pause = interval() - jitter(interval() / 10);
+    if (!told_ || by_.foreign || store_.kind() == RedissonKind::kSpin) {
+      pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestSpinPause);
+      pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
+    }
+    if (by_.remaining) pause = std::min(pause, *by_.remaining + 1ms + jitter(10ms));
+    if (by_.place > 0) pause = std::max(pause, kBehindPause);
+    return runtime_.clock.now() + std::max<Duration>(pause, 1ms);
+  }
+
+  std::optional<bool> is_still_ours(TimePoint until) override {
+    const std::string& key = store_.names().beside.key;
+    std::string field = redisson_field(store_.kind(), spec_.owner);
+    if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
+    const auto replies = deployment_->call(key, {wake_.tracking(true), {"HEXISTS", key, field}}, until, control_);
+    if (!replies || replies->front().is_error()) return std::nullopt;
+    if (replies->back().kind != Reply::Kind::kInteger) return std::nullopt;
+    return replies->back().integer == 1;
+  }
+
+  const char* taken_away() const override { return "it expired, was force-unlocked or deleted on "; }
+
+  RedissonAsk make_ask() const {
+    return {.owner = spec_.owner,
+            .mode = spec_.mode,
+            .ttl = spec_.ttl,
+            .permits = spec_.permits,
+            .enqueue = enqueue_,
+            .info = info_};
+  }
+
+  Attempt look(TimePoint until, Control& control) {
+    auto state = store_.read_state(until, &control);
+    if (!state) return Failed{state.error(), store_.was_answered()};
+    if (state->holders.empty()) return Granted{{}, std::nullopt};
+    by_ = {};
+    if (const auto end = state->holders.front().until) by_.remaining = *end - store_.read_at();
+    return Busy{true};
+  }
+
+  /// How often a waiter looks, at the least.
+  Duration interval() const {
+    const Duration most = store_.kind() == RedissonKind::kFair ? kFairInterval : Duration(5s);
+    return std::clamp<Duration>(spec_.ttl / 6, 500ms, most);
+  }
+
+  RedissonStore store_;
+  std::string info_;
+  ScriptBusy by_;  ///< the answer to the last attempt that was not granted
+};
+
 }  // namespace
-
-RedissonLock::RedissonLock(std::unique_ptr<Deployment> deployment, RedissonKind kind, RedissonNames names,
-                           std::string store, LockSpec spec, ReplicaDemand replicas, const Runtime& runtime)
-    : ScriptLock(std::move(deployment), std::move(store), std::move(spec), runtime),
-      store_(*deployment_, kind, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
-      info_(who_text(spec_)) {}
-
-/// How often a waiter looks, at the least.
-Duration RedissonLock::interval() const {
-  const Duration most = store_.kind() == RedissonKind::kFair ? kFairInterval : Duration(5s);
-  return std::clamp<Duration>(spec_.ttl / 6, 500ms, most);
-}
-
-RedissonAsk RedissonLock::make_ask() const {
-  return {.owner = spec_.owner,
-          .mode = spec_.mode,
-          .ttl = spec_.ttl,
-          .permits = spec_.permits,
-          .enqueue = enqueue_,
-          .info = info_};
-}
-
-Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
-  if (!spec_.take) return look(attempt_limit(until), control);
-  auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
-  if (!answer) return Failed{answer.error(), store_.was_answered()};
-  if (const auto* granted = std::get_if<ScriptGrant>(&*answer)) {
-    return grant(granted->token, {});
-  }
-  by_ = std::get<ScriptBusy>(*answer);
-  trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
-  return Busy{true};  // most who hold it are not dlock's
-}
-
-Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
-  auto state = store_.read_state(until, &control);
-  if (!state) return Failed{state.error(), store_.was_answered()};
-  if (state->holders.empty()) return Granted{{}, std::nullopt};
-  by_ = {};
-  if (const auto end = state->holders.front().until) by_.remaining = *end - store_.read_at();
-  return Busy{true};
-}
-
-/// In a fair queue each has a channel of its own.
-std::string RedissonLock::wake_channel() const {
-  const RedissonNames& names = store_.names();
-  if (store_.kind() != RedissonKind::kFair) return names.channel;
-  return names.channel + ":" + redisson_field(store_.kind(), spec_.owner);
-}
-
-/// When a waiter that was not notified asks by itself: the end of a lease is not announced, nor is that a write lock
-/// became a read lock, nor the release of a spin lock.
-std::optional<TimePoint> RedissonLock::next_look(Control& /*control*/) {
-  Duration pause = interval() - jitter(interval() / 10);
-  if (!told_ || by_.foreign || store_.kind() == RedissonKind::kSpin) {
-    pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestSpinPause);
-    pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
-  }
-  if (by_.remaining) pause = std::min(pause, *by_.remaining + 1ms + jitter(10ms));
-  if (by_.place > 0) pause = std::max(pause, kBehindPause);
-  return runtime_.clock.now() + std::max<Duration>(pause, 1ms);
-}
-
-/// With us among those that wait: only a fair lock has a list of them.
-Result<LockState> RedissonLock::describe(Control& control) {
-  auto state = store_.read_state(look_end(), &control);
-  if (!state) return state;
-  const auto is_ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
-  if (std::any_of(state->waiters.begin(), state->waiters.end(), is_ours)) return state;
-  Participant we;
-  we.owner = spec_.owner.text();
-  we.mode = spec_.mode;
-  we.since = since_;
-  add_who(we, info_, false);
-  state->waiters.push_back(std::move(we));
-  return state;
-}
-
-/// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
-/// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this.
-void RedissonLock::give_up() {
-  const bool granted = watch_at_.has_value();
-  const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
-  if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-  (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
-}
-
-std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {
-  const std::string& key = store_.names().beside.key;
-  std::string field = redisson_field(store_.kind(), spec_.owner);
-  if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
-  const auto replies = deployment_->call(key, {wake_.tracking(true), {"HEXISTS", key, field}}, until, control_);
-  if (!replies || replies->front().is_error()) return std::nullopt;
-  if (replies->back().kind != Reply::Kind::kInteger) return std::nullopt;
-  return replies->back().integer == 1;
-}
 
 Result<std::unique_ptr<LockDriver>> keep_redisson_lock(const BackendUrl& url, const LockSpec& spec,
                                                        const Runtime& runtime) {

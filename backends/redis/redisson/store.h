@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/redis/deployment/script_store.h"
-#include "backends/redis/redisson/names.h"
+#include "backends/redis/redisson/kinds.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "backends/redis/deployment/deployment.h"
-#include "backends/redis/deployment/replicas.h"
 #include "backends/redis/stock/stock_scripts.h"
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"

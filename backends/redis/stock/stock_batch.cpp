@@ -72,7 +72,7 @@ Command StockBatch::take_all_script(std::span<const StockStep> takes, const Eval
     key.reserve(names_.request.size() + take.id.text().size());
     key.append(names_.request).append(take.id.text());
   }
-  command.push_back(milliseconds(kKeepRequests));
+  command.push_back(ms_text(kKeepRequests));
   command.push_back(std::to_string(names_.request.size() + 1));
   for (const StockStep& take : takes.first(are_in_a_row(takes) ? 1 : takes.size())) {
     command.push_back(std::to_string(take.quantity.value_or(1)));

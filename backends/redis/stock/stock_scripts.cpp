@@ -24,30 +24,24 @@ const char* at_once_text_of(StockCounters counters) {
 
 }  // namespace
 
-std::string milliseconds(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
-
 std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl) {
   const std::string only = request.only_segment ? std::to_string(*request.only_segment) : "";
-  return {request.id.text(),
-          std::to_string(request.quantity),
-          std::to_string(start),
-          only,
-          milliseconds(kKeepRequests),
-          owner,
-          milliseconds(ttl)};
+  return {
+      request.id.text(), std::to_string(request.quantity), std::to_string(start), only, ms_text(kKeepRequests), owner,
+      ms_text(ttl)};
 }
 
 std::vector<std::string> confirm_words(const LockName& id, const Owner& owner) {
-  return {id.text(), owner.text(), milliseconds(kKeepRequests)};
+  return {id.text(), owner.text(), ms_text(kKeepRequests)};
 }
 
 std::vector<std::string> refund_words(const StockRefund& refund) {
-  return {refund.id.text(), refund.quantity ? std::to_string(*refund.quantity) : "", milliseconds(kKeepRequests),
+  return {refund.id.text(), refund.quantity ? std::to_string(*refund.quantity) : "", ms_text(kKeepRequests),
           refund_word(refund), std::to_string(kMostRefunds)};
 }
 
 std::vector<std::string> add_words(const LockName& id, Quantity quantity) {
-  return {id.text(), std::to_string(quantity), milliseconds(kKeepRequests)};
+  return {id.text(), std::to_string(quantity), ms_text(kKeepRequests)};
 }
 
 void append(Command& command, std::vector<std::string> words) {
@@ -57,7 +51,7 @@ void append(Command& command, std::vector<std::string> words) {
 std::string script_text(const char* script, StockCounters counters) { return std::string(text_of(counters)) + script; }
 
 std::string take_at_once_text(StockCounters counters) {
-  return "local KEEP='" + milliseconds(kKeepRequests) + "'" + at_once_text_of(counters);
+  return "local KEEP='" + ms_text(kKeepRequests) + "'" + at_once_text_of(counters);
 }
 
 }  // namespace dlock::redis

@@ -14,8 +14,6 @@ namespace dlock::redis {
 /// How long a request is remembered after its last change: longer than a client repeats it or refunds it.
 inline constexpr Duration kKeepRequests = std::chrono::days(30);
 
-std::string milliseconds(Duration d);
-
 // The arguments of a request's script, after its keys.
 
 std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl);

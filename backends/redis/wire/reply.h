@@ -93,4 +93,12 @@ inline std::map<std::string, std::string> pairs(const Reply& reply) {
   return map;
 }
 
+/// The value of `name` in a flat list of names and values.
+inline std::string_view flat_value(const Reply& list, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < list.elements.size(); i += 2) {
+    if (list.elements[i].text == name) return list.elements[i + 1].text;
+  }
+  return {};
+}
+
 }  // namespace dlock::redis

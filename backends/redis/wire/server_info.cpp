@@ -27,10 +27,7 @@ std::optional<Error> turned_away(const Reply& reply, const std::string& server) 
 }
 
 std::optional<Error> not_alone(const Reply& hello, const std::string& scheme, const std::string& server) {
-  std::string mode;
-  for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2) {
-    if (hello.elements[i].text == "mode") mode = hello.elements[i + 1].text;
-  }
+  const std::string_view mode = flat_value(hello, "mode");
   if (mode == "cluster") return node_of_cluster(server, scheme, "HELLO says so");
   if (mode != "sentinel") return std::nullopt;
   return Error{ErrorCode::kMisconfigured, server + " is a sentinel, which keeps no locks",

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/redisson/names.h"
+#include "backends/redis/redisson/kinds.h"
 
 #include <doctest/doctest.h>
 
 #include "backends/redis/deployment/families.h"
-#include "backends/redis/redisson/rules.h"
 
-namespace dlock::redis::redisson_names_test {
+namespace dlock::redis::redisson_kinds_test {
 namespace {
 
 RedissonNames names_of(RedissonKind kind, const std::string& text, bool cluster = false) {
@@ -123,4 +122,4 @@ TEST_CASE("what Redisson's object of a kind has not is refused") {
   }
 }
 
-}  // namespace dlock::redis::redisson_names_test
+}  // namespace dlock::redis::redisson_kinds_test

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/redisson/names.h"
+#include "backends/redis/redisson/kinds.h"
 
 #include <algorithm>
 #include <array>
 
 #include "backends/redis/deployment/names.h"
+#include "backends/redis/wire/reply.h"
 #include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
 
-struct KindWord {
-  RedissonKind kind;
-  const char* word;
-};
-constexpr std::array<KindWord, 7> kWords{{{RedissonKind::kLock, "lock"},
-                                          {RedissonKind::kSpin, "spin"},
-                                          {RedissonKind::kFenced, "fenced"},
-                                          {RedissonKind::kFair, "fair"},
-                                          {RedissonKind::kReadWrite, "rw"},
-                                          {RedissonKind::kSemaphore, "semaphore"},
-                                          {RedissonKind::kPermits, "permits"}}};
+/// In the order of RedissonKind.
+constexpr const char* kWords[] = {"lock", "spin", "fenced", "fair", "rw", "semaphore", "permits"};
 
 constexpr std::string_view kThread = ":1";
 constexpr std::array<std::size_t, 4> kDashes{8, 13, 18, 23};
@@ -33,8 +25,7 @@ std::string prefixed(const char* prefix, const std::string& name) { return prefi
 
 const char* channel_prefix(RedissonKind kind) {
   if (kind == RedissonKind::kReadWrite) return "redisson_rwlock";
-  const bool permits = kind == RedissonKind::kSemaphore || kind == RedissonKind::kPermits;
-  return permits ? "redisson_sc" : "redisson_lock__channel";
+  return hands_out_permits(kind) ? "redisson_sc" : "redisson_lock__channel";
 }
 
 std::vector<std::string> other_keys(RedissonKind kind, const std::string& name, const NativeNames& beside) {
@@ -52,22 +43,18 @@ bool is_in_one_slot(const RedissonNames& names) {
          std::all_of(names.others.begin(), names.others.end(), is_there);
 }
 
+Error unfit(RedissonKind kind, const std::string& what, const std::string& next) {
+  return {ErrorCode::kUnsupported, std::string("Redisson's kind=") + kind_word(kind) + " has no " + what, next};
+}
+
 }  // namespace
 
 RedissonKind redisson_kind(const BackendUrl& url) {
-  const std::string word = url.param("kind");
-  for (const KindWord& row : kWords) {
-    if (word == row.word) return row.kind;
-  }
-  return RedissonKind::kLock;
+  const auto found = std::ranges::find(kWords, url.param("kind"));
+  return found == std::end(kWords) ? RedissonKind::kLock : static_cast<RedissonKind>(found - std::begin(kWords));
 }
 
-const char* kind_word(RedissonKind kind) {
-  for (const KindWord& row : kWords) {
-    if (kind == row.kind) return row.word;
-  }
-  return "lock";
-}
+const char* kind_word(RedissonKind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
 Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bool cluster) {
   auto beside = native_names(name);
@@ -104,6 +91,38 @@ std::optional<Owner> owner_of_field(RedissonKind kind, std::string_view field) {
   const auto owner = Owner::parse(digits);
   if (!owner) return std::nullopt;
   return *owner;
+}
+
+bool hands_out_permits(RedissonKind kind) { return kind == RedissonKind::kSemaphore || kind == RedissonKind::kPermits; }
+
+std::vector<std::string> release_arguments(RedissonKind kind, std::string entry) {
+  std::vector<std::string> arguments{std::move(entry)};
+  if (kind == RedissonKind::kFair) arguments.push_back(ms_text(kFairWait));
+  return arguments;
+}
+
+Result<void> check_fits(RedissonKind kind, const LockSpec& spec) {
+  if (spec.mode == Mode::kShared && kind != RedissonKind::kReadWrite)
+    return unfit(kind, "readers (--shared)", "use kind=rw, if the services use a RReadWriteLock");
+  if (spec.mode == Mode::kPermits && !hands_out_permits(kind))
+    return unfit(kind, "permits (--permits)", "use kind=permits or kind=semaphore, as the services do");
+  if (spec.mode != Mode::kPermits && hands_out_permits(kind) && spec.take) {
+    return unfit(
+        kind, "exclusive holder: it hands out permits",
+        "add --permits N; N permits are created if the key does not exist yet, else one of its permits is taken");
+  }
+  if (!spec.slots.empty()) return unfit(kind, "named slots (--slots)", "use --permits N");
+  if (spec.supersedes != Supersedes::kNothing)
+    return unfit(kind, "place for --replace or --newest", "leave the option out, or use layout=native");
+  if (spec.fair && kind != RedissonKind::kFair)
+    return unfit(kind, "queue (--fair)", "use kind=fair, if the services use a RFairLock");
+  if (spec.lock_delay > Duration(0)) return unfit(kind, "lock-delay", "leave it out, or use layout=native");
+  return {};
+}
+
+Result<void> check_has_tokens(RedissonKind kind) {
+  if (kind == RedissonKind::kFenced) return {};
+  return unfit(kind, "fencing tokens", "use kind=fenced, if the services use a RFencedLock");
 }
 
 }  // namespace dlock::redis

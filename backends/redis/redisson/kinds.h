@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/redis/deployment/names.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
 #include "lib/config/backend_url.h"
+#include "lib/lock/lock_spec.h"
 #include "lib/lock/owner.h"
 
 namespace dlock::redis {
@@ -38,5 +42,21 @@ Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bo
 std::string redisson_field(RedissonKind kind, const Owner& owner);
 /// The owner of a field that redisson_field() has made; nullopt: it is that of a Redisson client.
 std::optional<Owner> owner_of_field(RedissonKind kind, std::string_view field);
+
+/// Unsupported, naming the option, if Redisson's object of this kind cannot do what `spec` asks. Pure.
+Result<void> check_fits(RedissonKind kind, const LockSpec& spec);
+
+/// Unsupported for every kind without fencing tokens, that is all but RFencedLock.
+Result<void> check_has_tokens(RedissonKind kind);
+
+/// Whether objects of this kind have permits, and so several holders at a time.
+bool hands_out_permits(RedissonKind kind);
+
+/// How long a dlock in the queue of a fair lock may be silent; then it is passed over. Redisson adds as much to each
+/// place.
+inline constexpr Duration kFairWait = std::chrono::seconds(5);
+
+/// Arguments of this kind's release script after FIELD, for `entry` ("": all of a hold). Pure.
+std::vector<std::string> release_arguments(RedissonKind kind, std::string entry);
 
 }  // namespace dlock::redis
