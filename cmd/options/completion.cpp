@@ -51,8 +51,7 @@ class Completer {
 
   const OptionRow* find_row(std::string_view word) const {
     if (!word.starts_with("--")) return word.size() > 1 ? find_option(word.back()) : nullptr;
-    const std::string_view name = word.substr(2, word.find('=') - 2);
-    return command_ == nullptr ? find_option(name) : find_option(name, command_->command);
+    return find_option(word.substr(2, word.find('=') - 2), command_);
   }
 
   void take(std::string_view word) {
@@ -109,12 +108,11 @@ class Completer {
   }
 
   bool belongs_here(const OptionRow& row) const {
-    if (command_ == nullptr) return row.anywhere;
-    if (command_->shape == Operands::kStock && !operands_.empty()) {
+    if (command_ != nullptr && command_->shape == Operands::kStock && !operands_.empty()) {
       const auto action = find_stock_action(operands_.front(), {});
       if (action) return has_option(**action, row);
     }
-    return has_option(command_->command, row);
+    return has_option(command_, row);
   }
 
   void offer_operands() {

@@ -95,7 +95,7 @@ class GivenOptionReader {
 
   std::string register_long(std::string_view word) {
     const std::string_view spelled = spelled_long(word);
-    const OptionRow* row = find_long(spelled.substr(2));
+    const OptionRow* row = find_option(spelled.substr(2), command_);
     const bool has_value = spelled.size() < word.size();
     std::string copy(word);
     if (row == nullptr || !belongs_here(*row) || (has_value && row->value.kind == ValueKind::kFlag)) {
@@ -115,7 +115,7 @@ class GivenOptionReader {
       return copy.insert(0, kNameMark);
     }
     for (std::size_t i = 1; i < word.size(); ++i) {
-      const OptionRow* row = find_letter(word[i]);
+      const OptionRow* row = find_option(word[i], command_);
       if (row == nullptr || !belongs_here(*row)) {
         register_misfit();
         return copy.insert(i, kLetterMark);
@@ -132,21 +132,11 @@ class GivenOptionReader {
   bool is_long_name(std::string_view letters) const {
     constexpr std::size_t kShortestName = 3;
     const std::string_view name = letters.substr(0, letters.find('='));
-    const OptionRow* row = name.size() < kShortestName ? nullptr : find_long(name);
+    const OptionRow* row = name.size() < kShortestName ? nullptr : find_option(name, command_);
     return row != nullptr && (command_ == nullptr || belongs_here(*row));
   }
 
-  const OptionRow* find_long(std::string_view name) const {
-    return command_ == nullptr ? find_option(name) : find_option(name, command_->command);
-  }
-
-  const OptionRow* find_letter(char letter) const {
-    return command_ == nullptr ? find_option(letter) : find_option(letter, command_->command);
-  }
-
-  bool belongs_here(const OptionRow& row) const {
-    return command_ == nullptr ? row.anywhere : has_option(command_->command, row);
-  }
+  bool belongs_here(const OptionRow& row) const { return has_option(command_, row); }
 
   void register_option(const OptionRow& row, std::string_view spelled) {
     const bool flag = row.value.kind == ValueKind::kFlag;
@@ -192,7 +182,7 @@ class GivenOptionReader {
     const std::string_view name =
         letter ? misfit.substr(0, front_character(misfit).bytes) : spelled_long(misfit).substr(2);
     const std::string spelled = (letter ? "-" : "--") + std::string(name);
-    const OptionRow* row = letter ? find_letter(misfit[0]) : find_long(name);
+    const OptionRow* row = letter ? find_option(misfit[0], command_) : find_option(name, command_);
     if (row == nullptr) return unknown(spelled, name);
     if (!belongs_here(*row)) return misplaced(*row, spelled);
     return usage_error("option " + spelled + " takes no value",
@@ -226,7 +216,7 @@ class GivenOptionReader {
   Error value_missing(std::string_view word) const {
     const bool letters = !word.starts_with("--");
     const std::string name = letters ? std::string{'-', word.back()} : std::string(word);
-    const OptionRow* row = letters ? find_letter(word.back()) : find_long(word.substr(2));
+    const OptionRow* row = letters ? find_option(word.back(), command_) : find_option(word.substr(2), command_);
     return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row->value.name));
   }
 

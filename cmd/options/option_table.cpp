@@ -227,36 +227,29 @@ std::string_view help_in(Command command, const OptionRow& row) {
   return (row.elsewhere.commands & bit(command)) != 0 ? row.elsewhere.help : row.help;
 }
 
-const OptionRow* find_option(std::string_view name) {
+const OptionRow* find_option(std::string_view name, const CommandRow* command) {
+  const OptionRow* found = nullptr;
   for (const OptionRow& row : rows::kAll) {
-    if (row.name == name) return &row;
+    if (row.name != name) continue;
+    if (command == nullptr || has_option(command, row)) return &row;
+    found = &row;
   }
+  if (found != nullptr) return found;
   for (const OptionAlias& alias : kAliases) {
     if (alias.name == name) return &option_row(alias.id);
   }
   return nullptr;
 }
 
-const OptionRow* find_option(std::string_view name, Command command) {
-  for (const OptionRow& row : rows::kAll) {
-    if (row.name == name && has_option(command, row)) return &row;
-  }
-  return find_option(name);
-}
-
-const OptionRow* find_option(char letter) {
+const OptionRow* find_option(char letter, const CommandRow* command) {
   if (letter == 'e') return &option_row(OptionId::kExclusive);  // flock(1) has -e and -x
+  const OptionRow* found = nullptr;
   for (const OptionRow& row : rows::kAll) {
-    if (row.letter == letter && letter != 0) return &row;
+    if (row.letter != letter || letter == 0) continue;
+    if (command == nullptr || has_option(command, row)) return &row;
+    found = &row;
   }
-  return nullptr;
-}
-
-const OptionRow* find_option(char letter, Command command) {
-  for (const OptionRow& row : rows::kAll) {
-    if (row.letter == letter && letter != 0 && has_option(command, row)) return &row;
-  }
-  return find_option(letter);
+  return found;
 }
 
 std::string_view nearest_option(std::string_view word, Command command) {

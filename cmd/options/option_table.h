@@ -151,16 +151,18 @@ const OptionRow& option_row(OptionId id);
 /// What the option does in `command`.
 std::string_view help_in(Command command, const OptionRow& row);
 
-/// By its long name (without "--") or an alias that other tools use; nullptr if there is none.
-const OptionRow* find_option(std::string_view name);
-const OptionRow* find_option(char letter);
-/// The same among the options of `command`: a name may belong to different options in different commands.
-const OptionRow* find_option(std::string_view name, Command command);
-const OptionRow* find_option(char letter, Command command);
+/// By its long name (without "--") or an alias that other tools use, or by its letter; nullptr if there is none.
+/// Options of `command` come first: a name may belong to different options in different commands.
+const OptionRow* find_option(std::string_view name, const CommandRow* command = nullptr);
+const OptionRow* find_option(char letter, const CommandRow* command = nullptr);
 
 /// The name (without "--") nearest to `word` among the options of `command`; empty if none is near.
 std::string_view nearest_option(std::string_view word, Command command);
 
 inline bool has_option(Command command, const OptionRow& row) { return (row.commands & bit(command)) != 0; }
+/// The same; with nullptr whether it may stand before the command.
+inline bool has_option(const CommandRow* command, const OptionRow& row) {
+  return command == nullptr ? row.anywhere : has_option(command->command, row);
+}
 
 }  // namespace dlock

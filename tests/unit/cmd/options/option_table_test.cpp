@@ -29,8 +29,8 @@ TEST_CASE("no two options of a command share a name, and no two a letter, a vari
     CHECK(row.commands != 0);
     CHECK((row.value.kind == ValueKind::kFlag) == row.value.name.empty());
     const auto command = static_cast<Command>(std::countr_zero(row.commands));
-    CHECK(find_option(row.name, command) == &row);
-    if (row.letter != 0) CHECK(find_option(row.letter, command) == &row);
+    CHECK(find_option(row.name, &command_row(command)) == &row);
+    if (row.letter != 0) CHECK(find_option(row.letter, &command_row(command)) == &row);
     // In a file a key is called as its option is.
   }
 }
