@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/commands.h"
 
-#include <poll.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <deque>
 #include <string>
@@ -24,8 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The bytes of one key come together; what comes later than this after Esc is another key.
-constexpr Duration kRestOfKey = 50ms;
 constexpr std::size_t kMostEvents = 200;
 /// Reading events takes this part of the time at most: a journal can be slow.
 constexpr int kReadingShare = 20;
@@ -58,35 +53,25 @@ std::vector<std::string> recent_events(const LockState& lock, const EventPlace& 
 
 class Watch {
  public:
-  Watch(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input)
+  Watch(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out)
       : options_(options),
         backend_(backend),
         runtime_(runtime),
         out_(out),
-        input_(input),
         view_(backend.store(), options.keys.size() == 1 && !is_pattern(options.keys.front())) {
     view_.resize(size_of(out));
   }
 
-  int run() {
-    const Duration interval = options_.interval.value_or(1s);
-    bool drawn = true;
-    {
-      Screen screen(out_, input_);
-      while (drawn && !left_) {
-        const TimePoint again = runtime_.clock.now() + interval;
-        look();
-        while ((drawn = draw(screen)) && !left_ && !look_now_ && runtime_.clock.now() < again) wait(screen, again);
-      }
-    }
-    if (signal_ != 0) raise(signal_);
-    if (drawn) return 0;
-    return fail(runtime_.log, {ErrorCode::kSystem, "the terminal takes no more output", "is it closed?"});
+  int run(int input) {
+    const ScreenView view{.look = [this] { look(); },
+                          .draw = [this] { return draw(); },
+                          .press = [this](const Key& key) { return press(key); },
+                          .resized = [this] { view_.resize(size_of(out_)); }};
+    return watch_screen(options_.interval.value_or(1s), view, runtime_, out_, input);
   }
 
  private:
   void look() {
-    look_now_ = false;
     auto live = look_at_locks(options_, backend_, runtime_.clock);
     if (!live) return view_.see_nothing(printable(live.error().message));
     std::string trouble = !live->unreadable.empty() ? printable(unreadable_error(*live, backend_).message) : "";
@@ -103,55 +88,28 @@ class Watch {
     recall_at_ = end + (end - begin) * kReadingShare;
   }
 
-  bool draw(Screen& screen) {
+  std::string draw() {
     const std::string text = view_.draw(runtime_.clock.wall(), out_.look().colour);
-    return screen.draw(out_.look().unicode ? text : in_ascii(text));
+    return out_.look().unicode ? text : in_ascii(text);
   }
 
-  void wait(Screen& screen, TimePoint again) {
-    std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input_, POLLIN, 0}};
-    const TimePoint until = keys_.is_open() ? std::min(again, runtime_.clock.now() + kRestOfKey) : again;
-    runtime_.clock.wait(fds, until);
-    if (fds[0].revents & POLLIN) {
-      if (const auto signal = screen.next_signal()) obey_signal(*signal);
+  Turn press(const Key& key) {
+    switch (view_.press(key)) {
+      case LockScreen::Act::kNone:
+        break;
+      case LockScreen::Act::kLeave:
+        return Turn::kLeave;
+      case LockScreen::Act::kOpened:
+        recall();
+        break;
+      case LockScreen::Act::kAsk:
+        ask();
+        break;
+      case LockScreen::Act::kFree:
+        free_asked();
+        return Turn::kLook;
     }
-    if (fds[1].revents != 0) {
-      const auto byte = screen.next_key();
-      if (byte == '\0' || !byte) input_ = -1;  // no key will be pressed any more; poll(2) skips it
-      else obey(keys_.feed(*byte));
-    } else if (runtime_.clock.now() >= until) {
-      obey(keys_.flush());
-    }
-  }
-
-  void obey_signal(int signal) {
-    if (signal == SIGWINCH) {
-      out_.measure();
-      return view_.resize(size_of(out_));
-    }
-    left_ = true;
-    if (signal != SIGINT) signal_ = signal;  // ^C is the usual way out, not an accident
-  }
-
-  void obey(const std::vector<Key>& keys) {
-    for (const Key& key : keys) {
-      switch (view_.press(key)) {
-        case LockScreen::Act::kNone:
-          break;
-        case LockScreen::Act::kLeave:
-          left_ = true;
-          return;
-        case LockScreen::Act::kOpened:
-          recall();
-          break;
-        case LockScreen::Act::kAsk:
-          ask();
-          break;
-        case LockScreen::Act::kFree:
-          free_asked();
-          break;
-      }
-    }
+    return Turn::kStay;
   }
 
   /// The view may be a second old: the question is about the present state.
@@ -166,26 +124,20 @@ class Watch {
   void free_asked() {
     const auto freed = free_if_confirmed(view_.asked(), view_.typed(), options_, backend_, runtime_);
     view_.tell(freed ? *freed : told_error(freed.error()));
-    look_now_ = true;
   }
 
   const Options& options_;
   LockAdmin& backend_;
   const Runtime& runtime_;
   Output& out_;
-  int input_;
   LockScreen view_;
-  KeyReader keys_;
   TimePoint recall_at_{};
-  bool look_now_ = false;
-  bool left_ = false;
-  int signal_ = 0;
 };
 
 }  // namespace
 
 int watch_locks(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
-  return Watch(options, backend, runtime, out, input).run();
+  return Watch(options, backend, runtime, out).run(input);
 }
 
 }  // namespace dlock

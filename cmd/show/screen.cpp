@@ -92,37 +92,70 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
   return true;
 }
 
-constexpr char kEscape = '\033';
+/// The bytes of one key come together; what comes later than this after Esc is another key.
+constexpr Duration kRestOfKey = std::chrono::milliseconds(50);
 
-enum class Turn { kLook, kLeave };
+/// One watch_screen(): waits for keys, signals and the next look.
+class Watching {
+ public:
+  Watching(const ScreenView& view, const Runtime& runtime, Output& out, int input)
+      : view_(view), clock_(runtime.clock), out_(out), input_(input) {}
 
-struct Next {
-  Turn turn = Turn::kLook;
-  int signal = 0;  ///< with kLeave: die of this one
-};
-
-Next obey_signal(int signal, Output& out) {
-  if (signal == SIGWINCH) {
-    out.measure();
-    return {};
-  }
-  return {Turn::kLeave, signal == SIGINT ? 0 : signal};  // ^C is the usual way out, not an accident
-}
-
-Next wait_for_turn(Screen& screen, int& input, Output& out, Clock& clock, TimePoint again) {
-  while (clock.now() < again) {
-    std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input, POLLIN, 0}};
-    clock.wait(fds, again);
-    if (fds[0].revents & POLLIN) {
-      if (const auto signal = screen.next_signal()) return obey_signal(*signal, out);
+  /// False: the terminal takes no more output.
+  bool run(Duration interval) {
+    Screen screen(out_, input_);
+    bool drawn = true;
+    while (drawn && turn_ != Turn::kLeave) {
+      const TimePoint again = clock_.now() + interval;
+      turn_ = Turn::kStay;
+      view_.look();
+      while ((drawn = screen.draw(view_.draw())) && turn_ == Turn::kStay && clock_.now() < again) wait(screen, again);
     }
-    if (fds[1].revents == 0) continue;
-    const auto key = screen.next_key();
-    if (key == 'q' || key == 'Q' || key == kEscape) return {Turn::kLeave};
-    if (key == '\0' || !key) input = -1;  // no keys will come any more; poll(2) skips a negative descriptor
+    return drawn;
   }
-  return {};
-}
+  int signal() const { return signal_; }
+
+ private:
+  void wait(Screen& screen, TimePoint again) {
+    std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input_, POLLIN, 0}};
+    const TimePoint until = keys_.is_open() ? std::min(again, clock_.now() + kRestOfKey) : again;
+    clock_.wait(fds, until);
+    if (fds[0].revents & POLLIN) {
+      if (const auto signal = screen.next_signal()) obey_signal(*signal);
+    }
+    if (fds[1].revents != 0) {
+      const auto byte = screen.next_key();
+      if (byte == '\0' || !byte) input_ = -1;  // no key will be pressed any more; poll(2) skips it
+      else obey(keys_.feed(*byte));
+    } else if (clock_.now() >= until) {
+      obey(keys_.flush());
+    }
+  }
+
+  void obey_signal(int signal) {
+    if (signal == SIGWINCH) {
+      out_.measure();
+      if (view_.resized) view_.resized();
+      return;
+    }
+    turn_ = Turn::kLeave;
+    if (signal != SIGINT) signal_ = signal;  // ^C is the usual way out, not an accident
+  }
+
+  void obey(const std::vector<Key>& keys) {
+    for (const Key& key : keys) {
+      if (turn_ != Turn::kLeave) turn_ = std::max(turn_, view_.press(key));
+    }
+  }
+
+  const ScreenView& view_;
+  Clock& clock_;
+  Output& out_;
+  int input_;
+  KeyReader keys_;
+  Turn turn_ = Turn::kStay;
+  int signal_ = 0;
+};
 
 }  // namespace
 
@@ -236,19 +269,10 @@ std::string watch_title(const std::string& store, const Runtime& runtime, const 
   return painted(elided(store + "  " + time + " UTC  q quits", look.width), Paint::kDim, look.colour) + "\n\n";
 }
 
-int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
-                 int input) {
-  Next next;
-  bool drawn = true;
-  {
-    Screen screen(out, input);
-    while (drawn && next.turn == Turn::kLook) {
-      const TimePoint again = runtime.clock.now() + interval;
-      drawn = screen.draw(frame());
-      if (drawn) next = wait_for_turn(screen, input, out, runtime.clock, again);
-    }
-  }
-  if (next.signal != 0) raise(next.signal);
+int watch_screen(Duration interval, const ScreenView& view, const Runtime& runtime, Output& out, int input) {
+  Watching watching(view, runtime, out, input);
+  const bool drawn = watching.run(interval);
+  if (watching.signal() != 0) raise(watching.signal());
   if (drawn) return 0;
   return fail(runtime.log, {ErrorCode::kSystem, "the terminal takes no more output", "is it closed?"});
 }

@@ -76,10 +76,20 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
 int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
                Output& out);
 
-/// On a terminal: a screenful at a time on the alternate screen, until q, Esc or ^C (0) or another signal; gives the
-/// terminal back as it was. Keys are read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
-int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
-                 int input = 0);
+/// What happens after a key: nothing more, a look at once, or the end.
+enum class Turn { kStay, kLook, kLeave };
+
+/// Something to be watched on a terminal.
+struct ScreenView {
+  std::function<void()> look;         ///< once each interval, and after Turn::kLook
+  std::function<std::string()> draw;  ///< a screenful, after each look and each key
+  std::function<Turn(const Key&)> press;
+  std::function<void()> resized = nullptr;  ///< Output::look() has the new size
+};
+
+/// Shows `view` on the alternate screen until it wants to leave, ^C (0) or another signal; gives the terminal back as
+/// it was. Keys are read from `input`; -1: there is no keyboard. Blocks INT, TERM, HUP, QUIT and WINCH while it runs.
+int watch_screen(Duration interval, const ScreenView& view, const Runtime& runtime, Output& out, int input);
 
 /// The dim line on top of a frame.
 std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look);
