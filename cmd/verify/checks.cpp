@@ -25,11 +25,6 @@ bool reaches(const Trouble& trouble, TimePoint from, TimePoint to, Duration afte
   return trouble.from <= to && (!trouble.until || *trouble.until + after >= from);
 }
 
-Breach breach(const VerifyHistory& history, std::string what, std::vector<std::string> who, std::size_t from,
-              std::size_t to) {
-  return {std::move(what), history.excerpt(who, from, to), std::move(who)};
-}
-
 /// It was stopped as a whole beyond its lease: that it goes on for a moment is what tokens are for.
 bool is_excused(const Section& old, const Section& next, const Bounds& bounds) {
   for (const Trouble& hit : old.hits) {
@@ -71,9 +66,8 @@ bool is_shared(const Section& section) { return section.mode == Mode::kShared; }
 // Of runs that are more than a lock: --at-least, --once, --replace, --newest; and of revocations.
 
 Breach breach_of_two(const VerifyHistory& history, const Section& before, const Section& next, std::string what) {
-  const std::size_t last = std::max(next.first_line, next.asked_line);
-  return {
-      std::move(what), history.excerpt({before.name, next.name}, before.asked_line, last), {before.name, next.name}};
+  return breach(history, std::move(what), {before.name, next.name}, before.asked_line,
+                std::max(next.first_line, next.asked_line));
 }
 
 bool had_outage(const VerifyHistory& history, const Section& section) {
@@ -110,6 +104,11 @@ bool supersedes(const Section& other, const Section& section, Duration least) {
 }
 
 }  // namespace
+
+Breach breach(const VerifyHistory& history, std::string what, std::vector<std::string> who, std::size_t from,
+              std::size_t to) {
+  return {std::move(what), history.excerpt(who, from, to), std::move(who)};
+}
 
 std::map<std::string, std::vector<const Section*>> begun_by_key(const VerifyHistory& history) {
   std::map<std::string, std::vector<const Section*>> keys;
@@ -307,9 +306,8 @@ Judgement check_slots(const VerifyHistory& history, const Bounds& bounds) {
     });
     if (has_run) continue;
     judgement.breaches.push_back(
-        {section.name + " was refused because slot " + section.once + " had run, and it had not",
-         history.excerpt({section.name}, section.asked_line, history.lines()),
-         {section.name}});
+        breach(history, section.name + " was refused because slot " + section.once + " had run, and it had not",
+               {section.name}, section.asked_line, history.lines()));
   }
   return judgement;
 }

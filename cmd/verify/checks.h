@@ -56,7 +56,7 @@ Judgement check_tokens(const VerifyHistory& history);
 /// Whoever had a place in the queue before somebody else asked gets the lock before them.
 Judgement check_order(const VerifyHistory& history);
 /// While a section waits, a lock that was released is taken within `bounds.wake`. Counts the gaps whose limit is
-/// shorter than what is left of the lease, which frees the lock of a store that loses releases or wake-ups.
+/// shorter than what is left of the lease, which would excuse a lost release.
 Judgement check_hand_over(const VerifyHistory& history, const Bounds& bounds);
 /// The lock of a holder that died is taken by a waiter within its lease, or --kill-after where its keeper lives on.
 /// Counts the deaths beside which no other trouble was, and of those with a keeper what its lease would not excuse.
@@ -77,6 +77,10 @@ Gaps measure_gaps(const VerifyHistory& history, const Bounds& bounds);
 
 // What the judges have in common.
 
+/// A breach in which `who` took part, with the lines of the history from `from` to `to`.
+Breach breach(const VerifyHistory& history, std::string what, std::vector<std::string> who, std::size_t from,
+              std::size_t to);
+
 /// In milliseconds: a bound of 3 s is exceeded by 3040 ms, which is 3 s as well.
 std::string ms_text(Duration length);
 
@@ -95,9 +99,8 @@ bool was_asked_back(const VerifyHistory& history, const Section& section);
 /// Whether it was refused, as its own options say: busy with --at-least (which tries once), superseded.
 bool gave_way(const VerifyHistory& history, const Section& section);
 
-/// How much longer than usual the lock of `key` may be out of reach from `from` to `to`, because of the faults in that
-/// time: for each fault of a section of this key (but for those of `except`) and for each outage, its length and one
-/// lease: that of the section, or else `lease`.
+/// How much longer than usual the lock of `key` may be out of reach from `from` to `to`: for each outage, and each
+/// fault of a section of this key but `except`, its length and one lease (that of the section, or else `lease`).
 Duration allowance(const VerifyHistory& history, const std::string& key, TimePoint from, TimePoint to, Duration lease,
                    const Section* except = nullptr);
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verify/driver.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
-#include "cmd/verify/sandbox.h"
+#include "cmd/verify/hook.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"
-#include "lib/base/system_error.h"
 
 namespace dlock {
 namespace {
@@ -48,7 +45,7 @@ struct Ongoing {
 
 class Driver {
  public:
-  Driver(const VerifyPlan& plan, const Sandbox& sandbox, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+  Driver(const VerifyPlan& plan, const Sandbox& sandbox, const Proxy* network, Clock& clock, SignalInbox& signals,
          TerminalLine* line)
       : plan_(plan),
         sandbox_(sandbox),
@@ -56,7 +53,8 @@ class Driver {
         clock_(clock),
         signals_(signals),
         line_(line),
-        reader_(sandbox.history()) {
+        reader_(sandbox.history()),
+        hook_(plan.hook) {
     for (int i = 0; i < plan.workers; ++i) {
       workers_.push_back({.number = i, .dice = Dice(plan.seed * 1000 + static_cast<std::uint64_t>(i) + 1)});
     }
@@ -67,7 +65,7 @@ class Driver {
     end_ = start_ + plan_.duration;
     progress_ = start_;
     for (Worker& worker : workers_) plan_round(worker);
-    while (clock_.now() < end_ || any_busy() || hook_ > 0 || revoker_.pid != 0) {
+    while (clock_.now() < end_ || any_busy() || hook_.is_at_work() || revoker_.pid != 0) {
       const TimePoint now = clock_.now();
       if (now >= end_ && !draining_) drain();
       for (Worker& worker : workers_) {
@@ -115,13 +113,13 @@ class Driver {
     Order& order = worker.order;
     const bool proxied = !plan_.proxied.empty() && worker.number % 2 == 0;
     // What an outage leaves taken is free soon; and of locks that a store does not release, one at a time is for long.
-    if (proxied || hook_ > 0 || worker.number != kLongWorker) order.ttl = plan_.ttl;
+    if (proxied || hook_.is_at_work() || worker.number != kLongWorker) order.ttl = plan_.ttl;
     worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
     const std::string& url = proxied ? plan_.proxied : plan_.direct;
     auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url);
     // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
-    const bool stubborn = hook_ > 0 || order.stubborn;
-    const Duration hold = hook_ > 0 ? order.long_hold : order.hold;
+    const bool stubborn = hook_.is_at_work() || order.stubborn;
+    const Duration hold = hook_.is_at_work() ? order.long_hold : order.hold;
     words.insert(words.end(),
                  {"--", sandbox_.program(), "__section", sandbox_.history(), worker.section, ms_word(hold)});
     if (stubborn) words.emplace_back("stubborn");
@@ -287,40 +285,21 @@ class Driver {
   // --- the hook ---
 
   void call_hook() {
-    if (hook_ > 0) return;  // the one before it is still at work
-    phase_ = "fault-" + std::to_string(++hooks_called_);
-    note(act("hook", Act::What::kHit, "hook " + phase_));
-    hook_ = fork();
-    if (hook_ > 0) return;
-    if (hook_ < 0) {
-      const int errnum = errno;
-      note(act("hook", Act::What::kHealed));
-      driven_.hooks_failed.push_back(system_error("hook " + phase_, errnum).message);
-      return;
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    setpgid(0, 0);                       // so that all of it can be killed
-    dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the verdict
-    execl("/bin/sh", "sh", "-c", (plan_.hook + " \"$@\"").c_str(), "sh", phase_.c_str(), nullptr);
-    _exit(127);
+    if (hook_.is_at_work()) return;
+    hook_.next_phase();
+    note(act("hook", Act::What::kHit, "hook " + hook_.phase()));
+    if (const auto begun = hook_.call(); !begun) note_end_of_hook(begun);
   }
 
   void reap_hook() {
-    int status = 0;
-    if (hook_ <= 0 || waitpid(hook_, &status, WNOHANG) == 0) return;
+    if (const auto ended = hook_.reap()) note_end_of_hook(*ended);
+  }
+
+  void note_end_of_hook(const Result<void>& end) {
     note(act("hook", Act::What::kHealed));
-    hook_ = 0;
-    // One that we had to kill was at work until then.
-    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    auto failed = hook_killed_ ? std::nullopt : hook_failure(phase_, code);
-    if (!failed) {
-      ++driven_.done[Fault::kHook];
-      return;
-    }
-    if (failed->code == ErrorCode::kMisconfigured) end_without_verdict(std::move(*failed));
-    else driven_.hooks_failed.push_back(failed->message);
+    if (end) ++driven_.done[Fault::kHook];
+    else if (end.error().code == ErrorCode::kMisconfigured) end_without_verdict(end.error());
+    else driven_.hooks_failed.push_back(end.error().message);
   }
 
   // --- the end ---
@@ -350,7 +329,7 @@ class Driver {
       note(act(worker.section, Act::What::kHit, "given-up"));
       kill(worker.run.pid, SIGKILL);
     }
-    if (hook_ > 0) hook_killed_ = kill(-hook_, SIGKILL) == 0;
+    hook_.kill();
     progress_ = clock_.now();
   }
 
@@ -383,7 +362,7 @@ class Driver {
 
   const VerifyPlan& plan_;
   const Sandbox& sandbox_;
-  FaultyNetwork* network_;
+  const Proxy* network_;
   Clock& clock_;
   SignalInbox& signals_;
   TerminalLine* const line_;
@@ -393,10 +372,7 @@ class Driver {
   std::vector<Ongoing> ongoing_;
   std::size_t next_fault_ = 0;
   SandboxProcess revoker_ = {};
-  pid_t hook_ = 0;
-  std::string phase_;  ///< of the hook's last call
-  int hooks_called_ = 0;
-  bool hook_killed_ = false;
+  Hook hook_;
   bool draining_ = false;
   TimePoint start_{};
   TimePoint end_{};
@@ -408,7 +384,7 @@ class Driver {
 
 }  // namespace
 
-Driven drive(const VerifyPlan& plan, const Sandbox& sandbox, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+Driven drive(const VerifyPlan& plan, const Sandbox& sandbox, const Proxy* network, Clock& clock, SignalInbox& signals,
              TerminalLine* line) {
   return Driver(plan, sandbox, network, clock, signals, line).run();
 }

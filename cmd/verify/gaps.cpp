@@ -75,10 +75,10 @@ bool is_before_lease_end(const Gap& gap, const Bounds& bounds, Duration limit) {
 }
 
 Breach too_long(const VerifyHistory& history, const Gap& gap, const std::string& what, Duration bound) {
-  const std::vector<std::string> who{gap.before->name, gap.next->name};
-  return {gap.next->name + " had the lock " + ms_text(gap.length) + " after " + gap.before->name + what +
-              ": more than " + ms_text(bound),
-          history.excerpt(who, gap.before->first_line, gap.next->first_line), who};
+  return breach(history,
+                gap.next->name + " had the lock " + ms_text(gap.length) + " after " + gap.before->name + what +
+                    ": more than " + ms_text(bound),
+                {gap.before->name, gap.next->name}, gap.before->first_line, gap.next->first_line);
 }
 
 /// What may end a run otherwise than with 0: something done to itself, or to the network or the server meanwhile.
@@ -124,13 +124,12 @@ Judgement check_ends(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "nothing is lost without a cause", .name = "ends", .unit = "runs"};
   for (const Section& section : history.sections()) {
     ++judgement.tried;
-    const std::size_t end = history.lines();
     const bool stuck = section.was_hit("given-up");
     const bool sold_out = section.key == "s" && section.how.starts_with("exit 80");
     if (!stuck && (sold_out || section.how.starts_with("exit 0") || has_an_excuse(history, section, bounds))) continue;
     const std::string what = stuck ? " waited for ever" : " ended with " + section.how + ", and nothing was done to it";
     judgement.breaches.push_back(
-        {section.name + what, history.excerpt({section.name}, section.asked_line, end), {section.name}});
+        breach(history, section.name + what, {section.name}, section.asked_line, history.lines()));
   }
   return judgement;
 }

@@ -74,7 +74,7 @@ bool name_others(const UrlScheme& scheme) { return (scheme.topics & kNamesOthers
 
 /// What the store says of its servers: NAME PLACE, a line for each.
 Result<std::vector<ProxiedServer>> named_servers(const Sandbox& sandbox) {
-  const auto answer = sandbox.ask({"__servers", "--backend", sandbox.url().redacted(), "--log-format", "json"});
+  const auto answer = sandbox.ask_store({"__servers", "--log-format", "json"});
   if (!answer) return answer.error();
   if (answer->status != 0) return Error{ErrorCode::kUnavailable, last_message(answer->said)};
   std::vector<ProxiedServer> servers;
@@ -119,7 +119,7 @@ Result<Proxy> Proxy::start(const std::vector<ProxiedServer>& servers, Framing fr
   return proxy;
 }
 
-void Proxy::start(const PlannedFault& fault) {
+void Proxy::start(const PlannedFault& fault) const {
   RelayOrder order;
   const bool one_way = fault.fault == Fault::kOneWay;
   const bool stalls = fault.fault == Fault::kStall;
@@ -131,7 +131,7 @@ void Proxy::start(const PlannedFault& fault) {
   (void)send(control_.get(), &order, sizeof order, MSG_NOSIGNAL);
 }
 
-void Proxy::heal() {
+void Proxy::heal() const {
   const RelayOrder order;
   (void)send(control_.get(), &order, sizeof order, MSG_NOSIGNAL);
 }

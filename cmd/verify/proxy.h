@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cmd/verify/driver.h"
 #include "cmd/verify/relay.h"
 #include "cmd/verify/sandbox.h"
+#include "cmd/verify/schedule.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
 #include "lib/config/backend_url.h"
@@ -23,29 +23,29 @@ struct ProxiedServer {
 
 /// A network between workers and servers that fails when it is told to: one port of 127.0.0.1 for each server, and a
 /// second process that passes on what arrives there (Relay). It needs no privileges, and ends when this process does.
-class Proxy final : public FaultyNetwork {
+class Proxy {
  public:
   /// Forks. System if a port cannot be opened, or no process started.
   static Result<Proxy> start(const std::vector<ProxiedServer>& servers, Framing framing);
 
   const std::vector<std::uint16_t>& ports() const { return ports_; }  ///< in the order of the servers
 
-  void start(const PlannedFault& fault) override;
-  void heal() override;
+  /// At most one fault at a time: heal() ends the one that was started.
+  void start(const PlannedFault& fault) const;
+  void heal() const;
 
  private:
   UniqueFd control_;
   std::vector<std::uint16_t> ports_;
 };
 
-/// The servers of the sandbox's store, with their addresses: those of its URL, in that order; for a cluster or Sentinel
-/// all that there are, which the store is asked for. Fails, with the reason, if no proxy can stand before it (a Unix
-/// socket), a host has no address, or the store does not answer.
+/// The servers of the sandbox's store: those of its URL, in that order; for a cluster or Sentinel the store is asked
+/// for all. Fails, with the reason, if no proxy can stand before it, a host has no address, or the store does not
+/// answer.
 Result<std::vector<ProxiedServer>> servers_to_proxy(const Sandbox& sandbox);
 
-/// `url` such that its servers are reached through `ports`, which are those of a proxy for `servers`: with 127.0.0.1 in
-/// the place of its hosts, or, for a cluster or Sentinel, with an address-map. Certificates are checked against the
-/// names that the servers have without the proxy.
+/// `url` such that its servers are reached through `ports`, those of a proxy for `servers`. Certificates are checked
+/// against the names that the servers have without the proxy.
 BackendUrl through_proxy(BackendUrl url, const std::vector<ProxiedServer>& servers,
                          const std::vector<std::uint16_t>& ports);
 

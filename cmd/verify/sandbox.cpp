@@ -120,15 +120,14 @@ std::string clean_up(const Sandbox& sandbox, Duration ttl, bool claimed) {
     sandbox.remove_directory();
     return left;
   }
-  const std::string url = sandbox.url().redacted();
-  (void)sandbox.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
+  (void)sandbox.ask_store({"stock", "drop", "--yes", std::string(kVerifyPrefix) + "s"});
   for (std::uint64_t slot = 0; slot <= kVerifySlots; ++slot) {
-    (void)sandbox.ask({"release", "--backend", url, "-q", "--if-held", "--slot", std::to_string(slot),
-                       std::string(kVerifyPrefix) + "o"});
+    (void)sandbox.ask_store(
+        {"release", "-q", "--if-held", "--slot", std::to_string(slot), std::string(kVerifyPrefix) + "o"});
   }
   for (const char* key : kVerifyKeys) {
-    const auto freed = sandbox.ask(
-        {"wait", "--backend", url, "-q", "--wait", ms_word(long_ttl(ttl) + 10s), std::string(kVerifyPrefix) + key});
+    const auto freed =
+        sandbox.ask_store({"wait", "-q", "--wait", ms_word(long_ttl(ttl) + 10s), std::string(kVerifyPrefix) + key});
     if (freed && freed->status == 75) left += (left.empty() ? "" : ", ") + std::string(kVerifyPrefix) + key;
   }
   sandbox.remove_directory();
@@ -286,6 +285,11 @@ Result<SandboxAnswer> Sandbox::ask(const std::vector<std::string>& words) const 
   answer.out = read_to_end(out.get());
   answer.said = read_to_end(said.get());
   return answer;
+}
+
+Result<SandboxAnswer> Sandbox::ask_store(std::vector<std::string> words) const {
+  words.insert(words.end(), {"--backend", url_.redacted()});
+  return ask(words);
 }
 
 bool Sandbox::end_processes() const {

@@ -42,6 +42,8 @@ class Sandbox {
   Result<SandboxProcess> start(const std::vector<std::string>& words, int in = -1) const;
   /// Runs dlock with the arguments `words`, and waits for its end.
   Result<SandboxAnswer> ask(const std::vector<std::string>& words) const;
+  /// The same with the store of url() added to the words.
+  Result<SandboxAnswer> ask_store(std::vector<std::string> words) const;
 
   /// Appends one line to the history; else System.
   Result<void> note(const Act& act) const;
@@ -105,10 +107,9 @@ class Guard {
 
 inline constexpr int kHistoryFull = 93;  ///< an exit status that nothing else here has
 
-/// `dlock __section FILE NAME SECONDS [stubborn]`, which no help shows: the command that the workers of `dlock verify`
-/// run under their locks. Appends BEGIN, a TICK every 10 ms and, when the time is over, END to the history FILE. When
-/// it gets TERM it ends, or, if it is stubborn, writes TERM and goes on. Returns the exit status; kHistoryFull if FILE
-/// could not be written.
+/// `dlock __section FILE NAME DURATION [stubborn]`, the command of the workers: appends BEGIN, a TICK every 10 ms and,
+/// when the time is over, END to the history FILE. TERM ends it, or, if it is stubborn, is written down. Returns the
+/// exit status; kHistoryFull if FILE could not be written.
 int section_command(const std::vector<std::string>& words, char** environment);
 
 }  // namespace dlock

@@ -112,4 +112,20 @@ Duration long_ttl(Duration ttl);
 /// By chance: one of the things that the store can do.
 Order next_order(Dice& dice, const Abilities& can, Duration ttl);
 
+/// How many may hold the key dlock.verify/p at once.
+inline constexpr int kVerifyPermits = 2;
+/// What the names of its keys and of its stock (dlock.verify/s) begin with.
+inline constexpr char kVerifyPrefix[] = "dlock.verify/";
+inline constexpr const char* kVerifyKeys[] = {"x", "q", "p", "w", "a", "o", "one"};
+
+/// A dlock command line that takes the lock of `order`, from "run" to the key, without "--" and the command.
+std::vector<std::string> run_words(const Order& order, const std::string& url);
+
+/// The same order as the history tells it (Act::What::kAsk).
+std::string ask_words(const Order& order, bool proxied);
+
+/// Whether a run has said that it waits, in `said`: what it wrote to stderr so far, with --progress always. With
+/// `in_line` only a message counts that names its place in the store's queue.
+bool says_that_it_waits(std::string_view said, bool in_line);
+
 }  // namespace dlock

@@ -68,8 +68,7 @@ class Stocktaking {
   }
 
   std::optional<StockBooks> books() const {
-    const auto answer =
-        sandbox_.ask({"stock", "show", "--backend", sandbox_.url().redacted(), "--json", stock_name_of_verify()});
+    const auto answer = sandbox_.ask_store({"stock", "show", "--json", stock_name_of_verify()});
     return answer && answer->status == 0 ? parse_books(answer->out) : std::nullopt;
   }
 
@@ -86,8 +85,7 @@ class Stocktaking {
   }
 
   int refund(const std::string& id) const {
-    const auto answer = sandbox_.ask(
-        {"stock", "refund", "--backend", sandbox_.url().redacted(), "-q", "--id", id, stock_name_of_verify()});
+    const auto answer = sandbox_.ask_store({"stock", "refund", "-q", "--id", id, stock_name_of_verify()});
     return answer ? answer->status : exit_status(answer.error().code);
   }
 
@@ -101,10 +99,9 @@ class Stocktaking {
 }  // namespace
 
 Result<void> make_stock(const Sandbox& sandbox) {
-  const std::string url = sandbox.url().redacted();
-  (void)sandbox.ask({"stock", "drop", "--backend", url, "--yes", stock_name_of_verify()});
-  const auto made = sandbox.ask({"stock", "create", "--backend", url, "--log-format", "json", "--quantity",
-                                 std::to_string(kVerifyStock), "--segments", "4", stock_name_of_verify()});
+  (void)sandbox.ask_store({"stock", "drop", "--yes", stock_name_of_verify()});
+  const auto made = sandbox.ask_store({"stock", "create", "--log-format", "json", "--quantity",
+                                       std::to_string(kVerifyStock), "--segments", "4", stock_name_of_verify()});
   if (!made) return made.error();
   if (made->status == 0) return {};
   return Error{ErrorCode::kUnsupported, last_message(made->said)};
@@ -115,21 +112,11 @@ std::int64_t quantity_of(std::string_view section) {
 }
 
 std::vector<std::string> selling_words(const std::string& section, const std::string& url, Duration ttl) {
-  return {"stock",
-          "run",
-          "--backend",
-          url,
-          "--ttl",
-          ms_word(ttl),
-          "--log-format",
-          "json",
-          "--connect-timeout",
-          "2s",
-          "--id",
-          section,
-          "--qty",
-          std::to_string(quantity_of(section)),
-          stock_name_of_verify()};
+  std::vector<std::string> words{"stock", "run",   "--log-format", "json", "--connect-timeout",
+                                 "2s",    "--ttl", ms_word(ttl)};
+  words.insert(words.end(), {"--backend", url, "--id", section, "--qty", std::to_string(quantity_of(section))});
+  words.push_back(stock_name_of_verify());
+  return words;
 }
 
 std::optional<StockBooks> parse_books(std::string_view json) {

@@ -23,8 +23,7 @@ Result<void> make_stock(const Sandbox& sandbox);
 /// How many items the run of this section buys: 1 to 3, always the same for the same name.
 std::int64_t quantity_of(std::string_view section);
 
-/// The words of a dlock command line that sells to this section: from "stock run" to the name of the stock, without
-/// "--" and the command.
+/// A dlock command line that sells to this section, from "stock run" to the stock, without "--" and the command.
 std::vector<std::string> selling_words(const std::string& section, const std::string& url, Duration ttl);
 
 /// The books of a stock, as `dlock stock show --json` prints them.
@@ -37,9 +36,8 @@ struct StockBooks {
 };
 std::optional<StockBooks> parse_books(std::string_view json);
 
-/// When all workers have ended: waits until nothing is set aside any more, then refunds every sale. The promise: no
-/// more was sold than there was; the books balance; every sale that a worker was told of is in them; and at the end all
-/// items are there again.
+/// When all workers have ended: waits until nothing is set aside any more, then refunds every sale. No more was sold
+/// than there was, the books balance and know every sale, and at the end all items are there again.
 Judgement take_stock(const VerifyHistory& history, const Sandbox& sandbox, Duration ttl, Clock& clock);
 
 }  // namespace dlock

@@ -45,14 +45,14 @@ class OnlyOne {
   OnlyOne(const Sandbox& sandbox, Duration ttl) : sandbox_(sandbox), ttl_(ttl) {}
   ~OnlyOne() {
     if (owner_.empty()) return;
-    (void)sandbox_.ask({"release", "--backend", sandbox_.url().redacted(), "--owner", owner_, "--if-held", kKey});
+    (void)sandbox_.ask_store({"release", "--owner", owner_, "--if-held", kKey});
   }
   OnlyOne(const OnlyOne&) = delete;
   OnlyOne& operator=(const OnlyOne&) = delete;
 
   Result<void> begin() {
-    auto answer = sandbox_.ask({"acquire", "-n", "--log-format", "json", "--backend", sandbox_.url().redacted(),
-                                "--ttl", ms_word(ttl_), "--watch-pid", std::to_string(getpid()), kKey});
+    auto answer = sandbox_.ask_store({"acquire", "-n", "--log-format", "json", "--ttl", ms_word(ttl_), "--watch-pid",
+                                      std::to_string(getpid()), kKey});
     if (!answer) return answer.error();
     if (answer->status == 0) owner_ = answer->out.substr(0, answer->out.find(' '));
     if (answer->status != exit_status(ErrorCode::kBusy)) return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verify/driver.h"
+#include "cmd/verify/hook.h"
 
 #include <doctest/doctest.h>
 
