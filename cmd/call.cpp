@@ -68,7 +68,7 @@ int outliving_crashes(const Call& call, const std::function<int()>& work) {
 }
 
 template <typename Port, typename Use>
-int use_opened(const Call& call, const Result<std::variant<std::unique_ptr<Port>, OtherProgram>>& opened, Use use) {
+int use_opened(const Call& call, const Result<Opened<Port>>& opened, Use use) {
   if (!opened) return fail(call.runtime.log, opened.error());
   if (const auto* other = std::get_if<OtherProgram>(&*opened)) return exec_keeper_program(other->path, call);
   return use(*std::get<std::unique_ptr<Port>>(*opened));
@@ -78,14 +78,12 @@ void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
 
-using OpenedAdmin = Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>>;
-
-OpenedAdmin open_store_of(const Call& call) {
+Result<Opened<LockAdmin>> open_store_of(const Call& call) {
   limit_memory_for_stores();
   return open_admin(call.options.backends.front(), call.runtime);
 }
 
-int ask_opened(const Call& call, const OpenedAdmin& store, StoreCommand command) {
+int ask_opened(const Call& call, const Result<Opened<LockAdmin>>& store, StoreCommand command) {
   return use_opened(call, store, [&](LockAdmin& admin) {
     return outliving_crashes(call, [&] { return command(call.options, admin, call.runtime, call.out); });
   });

@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/progress.h"
 #include "cmd/show/report.h"
 #include "cmd/wiring/recorder.h"
 #include "cmd/wiring/take.h"
@@ -74,8 +73,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (const auto watched = check_watched(options); !watched) return fail(runtime.log, watched.error());
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  Progress progress(options, runtime);
-  auto taken = take_locks(options, runtime, Intent::kTake, nullptr, *signals, progress);
+  auto taken = take_locks(options, runtime, Intent::kTake, nullptr, *signals);
   if (!taken) return fail(runtime.log, taken.error());
   if (taken->state.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
 
@@ -103,8 +101,7 @@ int acquire_command(const Options& options, const Runtime& runtime, Output& out)
 int wait_command(const Options& options, const Runtime& runtime) {
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  Progress progress(options, runtime);
-  const auto taken = take_locks(options, runtime, Intent::kWaitUntilFree, nullptr, *signals, progress);
+  const auto taken = take_locks(options, runtime, Intent::kWaitUntilFree, nullptr, *signals);
   if (!taken) return fail(runtime.log, taken.error());
   return taken->state.outcome == Outcome::kGranted ? 0 : explain_not_taken(options, runtime, *taken);
 }

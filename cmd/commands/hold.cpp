@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/progress.h"
 #include "cmd/show/report.h"
 #include "cmd/wiring/take.h"
 
@@ -84,8 +83,7 @@ int hold_command(const Options& options, const Runtime& runtime, Output& out) {
   if (!signals) return fail(runtime.log, signals.error());
   OwnSignals own(*signals);
   ReadingStdin reading(options, out);
-  Progress progress(options, runtime);
-  const auto taken = take_locks(options, runtime, Intent::kTake, &reading, own, progress);
+  const auto taken = take_locks(options, runtime, Intent::kTake, &reading, own);
   if (!taken) return fail(runtime.log, taken.error());
   const SupervisorState& s = taken->state;
   if (s.outcome == Outcome::kNotStarted) return fail(runtime.log, *s.error);

@@ -9,7 +9,6 @@
 
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/show/progress.h"
 #include "cmd/show/report.h"
 #include "cmd/wiring/take.h"
 #include "lib/base/descriptor_io.h"
@@ -62,32 +61,6 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   return file;
 }
 
-RunReport::Outcome refusal(ErrorCode code) {
-  if (code == ErrorCode::kBusy) return RunReport::Outcome::kBusy;
-  if (code == ErrorCode::kShort) return RunReport::Outcome::kShort;
-  if (code == ErrorCode::kLost) return RunReport::Outcome::kLost;
-  return code == ErrorCode::kRepeated ? RunReport::Outcome::kRepeated : RunReport::Outcome::kUnavailable;
-}
-
-RunReport::Outcome reported(const SupervisorState& s) {
-  switch (s.outcome) {
-    case Outcome::kRan:
-    case Outcome::kGranted:
-      return RunReport::Outcome::kRan;
-    case Outcome::kLost:
-      return RunReport::Outcome::kLost;
-    case Outcome::kOverheld:
-      return RunReport::Outcome::kOverheld;
-    case Outcome::kNotStarted:
-      return RunReport::Outcome::kExecFailed;
-    case Outcome::kInterrupted:
-      return RunReport::Outcome::kInterrupted;
-    case Outcome::kRefused:
-      return refusal(s.error->code);
-  }
-  return RunReport::Outcome::kRan;
-}
-
 std::vector<std::string> stock_variables(const Options& options) {
   if (!options.stock) return {};
   return {"DLOCK_STOCK_QTY=" + std::to_string(options.stock->qty), "DLOCK_STOCK_ID=" + options.stock->claim->id.text()};
@@ -134,7 +107,7 @@ void complete(RunReport& report, const Options& options, const Runtime& runtime,
               const Ending& ending) {
   const SupervisorState& s = taken.state;
   const bool superseded = is_superseded(options, s);
-  report.outcome = superseded ? RunReport::Outcome::kBusy : reported(s);
+  report.outcome = superseded ? "busy" : outcome_name(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
@@ -145,9 +118,8 @@ void complete(RunReport& report, const Options& options, const Runtime& runtime,
                         std::chrono::duration_cast<std::chrono::microseconds>(*s.kept_until - runtime.clock.now());
   }
   report.locks = s.locks;
-  const bool named = s.contention && !s.contention->holders.empty();
-  if (report.outcome == RunReport::Outcome::kBusy && named && !superseded)
-    report.holder = s.contention->holders.front();
+  const bool busy = s.outcome == Outcome::kRefused && s.error->code == ErrorCode::kBusy;
+  if (busy && s.contention && !s.contention->holders.empty()) report.holder = s.contention->holders.front();
   if (s.contention) report.superseded_by = s.contention->superseded_by;
   if (superseded) report.superseded_by = asker_text(s.revoked);
 }
@@ -182,7 +154,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
             shell_word(options.keys.front().text()) + " " + shell_word(program.path) + " --";
   }
   runtime.log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, std::move(next)});
-  report.outcome = RunReport::Outcome::kExecFailed;
+  report.outcome = "exec_failed";
   report.exit_code = program.exit_status;
   file.write(report, runtime.log);
   return program.exit_status;
@@ -213,8 +185,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
                         stock_variables(options), options.close_lock, present_children()});
-  Progress progress(options, runtime);
-  const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals, progress);
+  const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals);
   if (!taken) return fail(runtime.log, taken.error());
 
   say_how_it_went(runtime, *taken);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
@@ -42,19 +41,34 @@ std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<Wall
   return text;
 }
 
-/// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".
-const char* outcome_name(RunReport::Outcome outcome) {
-  constexpr const char* kNames[] = {"ran",         "busy",        "unavailable", "lost",    "overheld",
-                                    "exec_failed", "interrupted", "short",       "repeated"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(RunReport::Outcome::kRepeated) + 1);
-  return kNames[static_cast<std::size_t>(outcome)];
-}
-
 }  // namespace
+
+const char* outcome_name(const SupervisorState& s) {
+  switch (s.outcome) {
+    case Outcome::kRan:
+    case Outcome::kGranted:
+      return "ran";
+    case Outcome::kLost:
+      return "lost";
+    case Outcome::kOverheld:
+      return "overheld";
+    case Outcome::kNotStarted:
+      return "exec_failed";
+    case Outcome::kInterrupted:
+      return "interrupted";
+    case Outcome::kRefused:
+      break;
+  }
+  const ErrorCode code = s.error->code;
+  if (code == ErrorCode::kBusy) return "busy";
+  if (code == ErrorCode::kShort) return "short";
+  if (code == ErrorCode::kLost) return "lost";
+  return code == ErrorCode::kRepeated ? "repeated" : "unavailable";
+}
 
 std::string report_line(const RunReport& report) {
   JsonWriter json("dlock.report/1");
-  json.field("outcome", outcome_name(report.outcome));
+  json.field("outcome", report.outcome);
   json.field("exit_code", report.exit_code).field("signal", report.signal);
   json.key("waited_ms").whole_ms(report.waited).field("held_ms", report.held);
   if (report.kept_until) json.field("kept_until", rfc3339(*report.kept_until));

@@ -10,13 +10,13 @@
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_session.h"
+#include "lib/run/supervisor.h"
 
 namespace dlock {
 
 /// How one `dlock run` ended, for --report: distinguishes a command's exit status from dlock's own.
 struct RunReport {
-  enum class Outcome { kRan, kBusy, kUnavailable, kLost, kOverheld, kExecFailed, kInterrupted, kShort, kRepeated };
-  Outcome outcome = Outcome::kRan;
+  const char* outcome = "ran";   ///< outcome_name()
   std::optional<int> exit_code;  ///< of the command if it ran and ended by itself, else of dlock; unset with a signal
   std::optional<int> signal;     ///< that the command, or dlock, died of
   Duration waited{0};
@@ -32,12 +32,15 @@ struct RunReport {
   std::string superseded_by = {};          ///< when busy: a later run, for which this one was given up
 };
 
+/// How a run went, as reports and events have it: "ran", "lost", "overheld", "exec_failed", "interrupted", or why it
+/// was refused: "busy", "unavailable"; of a stock also "short", "repeated".
+const char* outcome_name(const SupervisorState& s);
+
 /// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.
 std::string report_line(const RunReport& report);
 
-/// Output of acquire and hold: "OWNER TOKEN", a line for each lock; or with --json an object of `schema`: key, owner,
-/// token, slot (if it has one), backend, reentered, until (RFC 3339, null when the lock does not end by itself); or
-/// with --shell (acquire) the variables of a command's environment as exports of a POSIX shell, one after the other.
+/// Output of acquire and hold: "OWNER TOKEN", a line for each lock; with --json an object of `schema`, whose `until` is
+/// null when the lock does not end by itself; with --shell the variables of a command's environment as exports.
 std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
                          std::optional<WallTime> until);
 

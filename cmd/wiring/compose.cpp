@@ -43,17 +43,17 @@ Result<std::string> need_program(const BackendUrl& url) {
                "install it with: apt install " + package};
 }
 
-template <typename Port>
-Result<std::variant<std::unique_ptr<Port>, OtherProgram>> opened_here(Result<std::unique_ptr<Port>> port) {
-  if (!port) return port.error();
-  return std::variant<std::unique_ptr<Port>, OtherProgram>(std::move(*port));
-}
-
-template <typename Port>
-Result<std::variant<std::unique_ptr<Port>, OtherProgram>> opened_elsewhere(const BackendUrl& url) {
+/// By `open`, a member of the rows of this program, if it is there; else in the program that has the backend.
+template <typename Port, typename Open>
+Result<Opened<Port>> open_port(const BackendUrl& url, Open open, const Runtime& runtime) {
+  if (const RegisteredBackend* here = find_built_in(url); here && here->*open) {
+    auto port = (here->*open)(url, runtime);
+    if (!port) return port.error();
+    return Opened<Port>(std::move(*port));
+  }
   const auto program = need_program(url);
   if (!program) return program.error();
-  return std::variant<std::unique_ptr<Port>, OtherProgram>(OtherProgram{*program});
+  return Opened<Port>(OtherProgram{*program});
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
@@ -141,21 +141,14 @@ Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime) {
   return Store{url, url.redacted(), open, true};
 }
 
-Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const BackendUrl& url,
-                                                                          const Runtime& runtime) {
-  if (const RegisteredBackend* here = find_built_in(url)) {
-    return opened_here(here->admin(url, runtime));
-  }
-  return opened_elsewhere<LockAdmin>(url);
+Result<Opened<LockAdmin>> open_admin(const BackendUrl& url, const Runtime& runtime) {
+  return open_port<LockAdmin>(url, &RegisteredBackend::admin, runtime);
 }
 
-Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const BackendUrl& url, const Runtime& runtime) {
+Result<Opened<Stock>> open_stock(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
   if (here && here->drive && !here->stock) return no_stock_in(url);
-  if (here && here->stock) {
-    return opened_here(here->stock(url, runtime));
-  }
-  return opened_elsewhere<Stock>(url);
+  return open_port<Stock>(url, &RegisteredBackend::stock, runtime);
 }
 
 std::optional<Error> not_installed(const BackendUrl& url) {

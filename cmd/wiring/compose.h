@@ -21,6 +21,8 @@ namespace dlock {
 struct OtherProgram {
   std::string path;
 };
+template <typename Port>
+using Opened = std::variant<std::unique_ptr<Port>, OtherProgram>;
 
 /// Where the locks of one URL are taken.
 struct Store {
@@ -33,8 +35,8 @@ struct Store {
 /// -n, -w, --tries, --retry-interval and --connect-timeout as one policy whose clock starts at `now`.
 WaitPolicy wait_policy(const Options& options, TimePoint now);
 
-/// CMD and its arguments, or the shell with -c STR, as execve(2) takes them (a null pointer at the end); empty if the
-/// command line names no command. Points into `options`, which must outlive it.
+/// CMD and its arguments, or the shell with -c STR, as execve(2) takes them; empty if there is none. Points into
+/// `options`, which must outlive it.
 std::vector<char*> command_line(const Options& options);
 /// The name of that command, as others see it of a holder (command_name()); empty if there is none.
 std::string name_of_command(const Options& options);
@@ -45,20 +47,17 @@ std::size_t memory_for_stores();
 /// Whether this program may crash on what a store sends.
 bool may_crash();
 
-/// For commands that take locks. Fails with Unsupported, and names the package to install, if the keeper program of
-/// this URL is missing: it is looked for beside this program (../libexec/dlock/), then where it was meant to be
-/// installed. Asks no server.
+/// For commands that take locks. Asks no server. Unsupported, with the package to install, if the keeper program is
+/// neither beside this program (../libexec/dlock/) nor where it was meant to be installed.
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime);
-/// For commands that take no lock: the backend if it is inside this program, else the program that has it. Fails as
-/// open_store() does.
-Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const BackendUrl& url,
-                                                                          const Runtime& runtime);
-/// As open_store(), for `dlock stock run`: what is set aside is always kept by a keeper program. Whether that store has
-/// stocks is found out by the keeper.
+/// For commands that take no lock. Fails as open_store() does.
+Result<Opened<LockAdmin>> open_admin(const BackendUrl& url, const Runtime& runtime);
+/// For `dlock stock run`: what is set aside is always kept by a keeper program, which finds out whether that store has
+/// stocks.
 Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime);
 
 /// The stocks of one URL. Only keeper programs have stocks inside: this one, if it is one, or the one that is named.
-Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const BackendUrl& url, const Runtime& runtime);
+Result<Opened<Stock>> open_stock(const BackendUrl& url, const Runtime& runtime);
 
 /// Opens a lock of `url` that this process keeps itself, as a keeper would. Empty in dlock, where locks are taken by
 /// Store::open.

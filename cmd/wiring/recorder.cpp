@@ -9,6 +9,7 @@
 
 #include "cmd/show/contention.h"
 #include "cmd/show/progress.h"
+#include "cmd/show/report.h"
 #include "lib/base/users.h"
 
 namespace dlock {
@@ -24,15 +25,8 @@ bool is_chatter(int signal) {
   return signal == SIGWINCH || signal == SIGCONT || signal == SIGTSTP || signal == SIGURG || signal == SIGCHLD;
 }
 
-const char* outcome_of(const SupervisorState& s) {
-  if (s.outcome == Outcome::kLost) return "lost";
-  if (s.outcome == Outcome::kOverheld) return "overheld";
-  if (s.outcome == Outcome::kNotStarted) return "exec_failed";
-  return s.outcome == Outcome::kInterrupted ? "interrupted" : "ran";
-}
-
 void put_end_of_command(Event& event, const SupervisorState& s) {
-  event.outcome = outcome_of(s);
+  event.outcome = outcome_name(s);
   if (s.outcome == Outcome::kNotStarted) event.exit_code = s.not_started_status;
   if (!s.command_status) return;
   if (WIFSIGNALED(*s.command_status)) event.signal = WTERMSIG(*s.command_status);

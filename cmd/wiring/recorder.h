@@ -21,8 +21,7 @@ Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, 
 void record_of_others(Event::Kind kind, const LockName& name, const std::string& store,
                       const std::vector<Participant>& others, const Options& options, const Runtime& runtime);
 
-/// Records what happens to the locks of one command (--events). It stands between run_locked() and `shown`, which
-/// gets every call that this one gets; without --events there is none.
+/// Records what happens to the locks of one command (--events). `shown` gets every call that this one gets.
 class Recorder final : public RunObserver {
  public:
   Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown);

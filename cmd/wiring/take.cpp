@@ -7,6 +7,7 @@
 #include "cmd/options/backend_choice.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/progress.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/lock/lock_session.h"
 
@@ -115,11 +116,12 @@ Log log_about(const Store& store, const Options& options, const Runtime& runtime
 }  // namespace
 
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
-                         SignalInbox& signals, RunObserver& observer) {
+                         SignalInbox& signals) {
   if (auto fit = check_event_file(options.events); !fit) return fit.error();
   Taken taken;
   taken.started = runtime.clock.now();
-  Watchers watchers(options, runtime, intent, observer);
+  Progress progress(options, runtime);
+  Watchers watchers(options, runtime, intent, progress);
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
     auto store =
         options.stock ? open_stock_keeper(options.backends[i], runtime) : open_store(options.backends[i], runtime);
@@ -128,7 +130,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);
     if (!session) return session.error();
     taken.session = std::move(*session);
-    observer.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
+    progress.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
     supervise(taken, options, runtime, command, signals, watchers);
     if (!is_unreachable(taken.state) || i + 1 == options.backends.size()) break;
     runtime.log.notice(taken.state.error->message + "; falling back to " + options.backends[i + 1].redacted(),

@@ -25,7 +25,7 @@ struct Taken {
 /// no store that can be reached, `command` runs without a lock. How it went, also that the locks were busy, is in
 /// Taken::state; an Error means that the options do not fit the store (78), and that no lock was asked for.
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
-                         SignalInbox& signals, RunObserver& observer);
+                         SignalInbox& signals);
 
 /// Whether it had replaced others (--replace), and gives way to a later run that does.
 bool is_superseded(const Options& options, const SupervisorState& s);
