@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "lib/history/history.h"
+
 namespace dlock {
 Latencies::Latencies(std::vector<Duration> samples) : samples_(std::move(samples)) {
   std::sort(samples_.begin(), samples_.end());
 }
 
 Duration Latencies::percentile(int percent) const {
-  if (samples_.empty()) return Duration::zero();
-  const std::size_t rank = (samples_.size() * static_cast<std::size_t>(percent) + 99) / 100;
-  return samples_[std::max<std::size_t>(rank, 1) - 1];
+  return dlock::percentile(samples_, percent).value_or(Duration::zero());
 }
 
 std::string fine_duration(Duration length) {

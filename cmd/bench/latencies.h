@@ -26,7 +26,7 @@ class Latencies {
   Latencies() = default;
   explicit Latencies(std::vector<Duration> samples);
   std::size_t count() const { return samples_.size(); }
-  /// The smallest sample that `percent` percent of all do not exceed (nearest rank); 0 without samples.
+  /// As percentile() in lib/history/history.h; 0 without samples.
   Duration percentile(int percent) const;
   Duration longest() const { return percentile(100); }
   const std::vector<Duration>& samples() const { return samples_; }

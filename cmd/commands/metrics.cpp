@@ -17,13 +17,6 @@
 namespace dlock {
 namespace {
 
-struct Measured {
-  std::string store;  ///< redacted URL
-  LiveLocks live;
-  std::vector<Episode> past;  ///< from the recorded events (--events)
-  WallTime now{};
-};
-
 /// How many keys have series of their own, in the order of their names; dlock_keys_left_out counts the others.
 constexpr std::size_t kMostMeasuredKeys = 500;
 
@@ -105,8 +98,7 @@ std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
   return oldest;
 }
 
-void put_live(Exposition& out, const Measured& measured) {
-  const auto& locks = measured.live.locks;
+void put_live(Exposition& out, const std::vector<LockState>& locks, WallTime now) {
   out.begin("dlock_holders", "gauge", "Current holders of this lock.");
   for (const LockState& one : locks)
     out.put("", one.name.text(), static_cast<double>(one.holders.size() + one.more_holders));
@@ -115,7 +107,7 @@ void put_live(Exposition& out, const Measured& measured) {
     out.put("", one.name.text(), static_cast<double>(one.waiters.size() + one.more_waiters));
   out.begin("dlock_oldest_hold_seconds", "gauge", "How long the oldest holder has held this lock.");
   for (const LockState& one : locks) {
-    if (const auto oldest = oldest_hold(one, measured.now)) out.put("", one.name.text(), Seconds(*oldest).count());
+    if (const auto oldest = oldest_hold(one, now)) out.put("", one.name.text(), Seconds(*oldest).count());
   }
 }
 
@@ -138,18 +130,17 @@ void put_past(Exposition& out, const AllTotals& all) {
 
 /// OpenMetrics text, which node_exporter's textfile collector takes as well: holders, waiters and the age of the oldest
 /// hold of each key of the store; grants, busy attempts, losses, waits and holds of each key that was recorded.
-std::string metrics_text(const Measured& measured) {
-  const AllTotals past = totals_of(measured.past);
+std::string metrics_text(const std::string& store, const LiveLocks& live, const AllTotals& past, WallTime now) {
   std::set<std::string> keys;
-  for (const LockState& one : measured.live.locks) keys.insert(one.name.text());
+  for (const LockState& one : live.locks) keys.insert(one.name.text());
   for (const auto& [lock, totals] : past) keys.insert(lock.key);
   const std::size_t left_out = keys.size() - std::min(keys.size(), kMostMeasuredKeys);
   keys.erase(std::prev(keys.end(), static_cast<std::ptrdiff_t>(left_out)), keys.end());
 
-  Exposition out(measured.store, std::move(keys));
-  put_live(out, measured);
+  Exposition out(store, std::move(keys));
+  put_live(out, live.locks, now);
   out.begin("dlock_unreadable_locks", "gauge", "Locks that this user may not inspect.");
-  out.put_of_store(static_cast<double>(measured.live.unreadable.size()));
+  out.put_of_store(static_cast<double>(live.unreadable.size()));
   out.begin("dlock_keys_left_out", "gauge", "Keys left out because there are too many.");
   out.put_of_store(static_cast<double>(left_out));
   if (!past.empty()) put_past(out, past);
@@ -170,13 +161,13 @@ int metrics_command(const Options& options, LockAdmin& backend, const Runtime& r
   auto live = backend.inspect_all();
   if (!live) return fail(runtime.log, live.error());
   const WallTime now = runtime.clock.wall();
-  Measured measured{backend.store(), std::move(*live), read_past(options, runtime, now), now};
+  std::vector<Episode> past = read_past(options, runtime, now);
   const auto unwanted = [&](const std::string& key) {
     return !options.match.empty() && fnmatch(options.match.c_str(), key.c_str(), 0) != 0;
   };
-  std::erase_if(measured.live.locks, [&](const LockState& one) { return is_slot(one) || unwanted(one.name.text()); });
-  std::erase_if(measured.past, [&](const Episode& one) { return one.store != measured.store || unwanted(one.key); });
-  return print(out, runtime.log, metrics_text(measured));
+  std::erase_if(live->locks, [&](const LockState& one) { return is_slot(one) || unwanted(one.name.text()); });
+  std::erase_if(past, [&](const Episode& one) { return one.store != backend.store() || unwanted(one.key); });
+  return print(out, runtime.log, metrics_text(backend.store(), *live, totals_of(past), now));
 }
 
 }  // namespace dlock

@@ -110,8 +110,8 @@ std::string totals_json(const LockId& lock, const Totals& totals) {
   JsonWriter json("dlock.history.key/1");
   json.field("key", lock.key).field("store", lock.store);
   json.field("grants", totals.grants).field("busy", totals.busy).field("lost", totals.lost);
-  json.field("wait_p50_ms", percentile(totals.waits, 0.5)).field("wait_p95_ms", percentile(totals.waits, 0.95));
-  json.field("hold_p50_ms", percentile(totals.holds, 0.5)).field("hold_p95_ms", percentile(totals.holds, 0.95));
+  json.field("wait_p50_ms", percentile(totals.waits, 50)).field("wait_p95_ms", percentile(totals.waits, 95));
+  json.field("hold_p50_ms", percentile(totals.holds, 50)).field("hold_p95_ms", percentile(totals.holds, 95));
   json.field("longest_ms", totals.longest.held);
   return json.end_object().line();
 }
@@ -297,8 +297,8 @@ std::string history_text(const std::vector<Episode>& episodes, const AllTotals& 
   sums.add({"key", "grants", "busy", "lost", "wait p50", "p95", "hold p50", "p95", "longest"});
   for (const auto& [lock, of_lock] : totals) {
     sums.add({lock_text(lock, totals), std::to_string(of_lock.grants), std::to_string(of_lock.busy),
-              std::to_string(of_lock.lost), told(percentile(of_lock.waits, 0.5)), told(percentile(of_lock.waits, 0.95)),
-              told(percentile(of_lock.holds, 0.5)), told(percentile(of_lock.holds, 0.95)), longest_text(of_lock)});
+              std::to_string(of_lock.lost), told(percentile(of_lock.waits, 50)), told(percentile(of_lock.waits, 95)),
+              told(percentile(of_lock.holds, 50)), told(percentile(of_lock.holds, 95)), longest_text(of_lock)});
   }
   return attempts.text(look) + '\n' + sums.text(look);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 namespace dlock {
@@ -55,10 +54,10 @@ bool is_granted(const Episode& episode) { return episode.granted.has_value(); }
 
 }  // namespace
 
-std::optional<Duration> percentile(const std::vector<Duration>& sorted, double part) {
+std::optional<Duration> percentile(const std::vector<Duration>& sorted, int percent) {
   if (sorted.empty()) return std::nullopt;
-  const double rank = std::ceil(part * static_cast<double>(sorted.size()));
-  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  const std::size_t rank = (sorted.size() * static_cast<std::size_t>(percent) + 99) / 100;
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
 }
 
 void History::add_line(std::string_view line) {

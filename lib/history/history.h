@@ -66,8 +66,8 @@ struct Totals {
   Episode longest = {};              ///< the longest hold; without a `granted`: there is none
 };
 
-/// The nearest-rank percentile `part` (0 to 1) of `sorted`; nullopt if that is empty.
-std::optional<Duration> percentile(const std::vector<Duration>& sorted, double part);
+/// The smallest of `sorted` that `percent` percent of all do not exceed (nearest rank); nullopt if that is empty.
+std::optional<Duration> percentile(const std::vector<Duration>& sorted, int percent);
 
 /// Makes episodes of events, in the order in which they were written. Pure.
 class History {

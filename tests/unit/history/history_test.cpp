@@ -182,12 +182,12 @@ TEST_CASE("torn and foreign lines are counted, and the rest is told") {
 
 TEST_CASE("percentiles are nearest ranks") {
   std::vector<Duration> values;
-  CHECK_FALSE(percentile(values, 0.5));
+  CHECK_FALSE(percentile(values, 50));
   for (int i = 1; i <= 20; ++i) values.push_back(i * 1s);
-  CHECK(percentile(values, 0.5) == 10s);
-  CHECK(percentile(values, 0.95) == 19s);
-  CHECK(percentile(values, 1) == 20s);
-  CHECK(percentile({7s}, 0.95) == 7s);
+  CHECK(percentile(values, 50) == 10s);
+  CHECK(percentile(values, 95) == 19s);
+  CHECK(percentile(values, 100) == 20s);
+  CHECK(percentile({7s}, 95) == 7s);
 }
 
 TEST_CASE("a key of another store is another lock") {
