@@ -48,10 +48,8 @@ class LineReader {
   bool ended_ = false;
 };
 
-/// `dlock stock batch`: returns the exit status. What the input has is served in
-/// blocks of at most --window, each when the one before it is answered; the answers of a block are written before the
-/// next one is read. Nothing of a line that was not answered stays behind but what the store did: the same input again
-/// finds it by its ids.
+/// `dlock stock batch`: returns the exit status. The input is served in blocks of at most --window; the answers of a
+/// block are written before the next one is read. The same input again finds by its ids what the store has done.
 int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out);
 
 /// The owner of a batch's reservation for a request: always the same for an id, so that a repeated batch finds the

@@ -19,15 +19,14 @@
 
 namespace dlock {
 
-/// How a benchmark takes one lock as its LockSpec says, on the clock of its own process. Returns a function that
-/// releases the lock; if that is destroyed without a call, the lock is let go as by the destruction of a LockSession.
+/// Takes one lock as its LockSpec says, on the clock of its own process. Returns a function that releases it; destroyed
+/// without a call that lets it go as the destruction of a LockSession does.
 using GiveBack = std::function<Result<void>()>;
 using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
 
 /// Takes a lock of a backend inside this program.
 TakeLock take_session(OpenSession open);
-/// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
-/// own start.
+/// In a keeper program: the lock as its keeper takes it, without the keeper's own start.
 TakeLock take_kept(KeepLock keep);
 
 /// The plan of one measurement, which ends when the time or the rounds are used up.
@@ -62,8 +61,7 @@ struct BenchStore {
   TakeLock take;
 };
 
-/// dlock bench: about two seconds of locking a key of its own (dlock.bench) in this store: one process alone, then
-/// --processes that contend. 75 if another bench has the key. Forks. REQUIRES: one thread.
+/// dlock bench. 75 if another bench has the key. Forks. REQUIRES: one thread.
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out);
 
 /// One row of the benchmark: how many orders were served, by as many processes at the same time.
@@ -77,8 +75,7 @@ struct StockBenchRow {
   Latencies order{};  ///< from the request to the sale, the step included
 };
 
-/// dlock bench stock: plain takes, and orders with a step of 20 ms under a reservation and under the lock of a segment,
-/// with one segment and with twenty. Forks. Makes stocks of its own and drops them.
+/// dlock bench stock. Forks. Makes stocks of its own and drops them.
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out);
 
 }  // namespace dlock

@@ -20,6 +20,15 @@ using namespace std::chrono_literals;
 /// Deadline of a call that waits only for the server.
 constexpr Duration kAskBudget = 10s;
 
+/// "SEGMENT QTY" lines.
+std::string stock_parts_text(const StockParts& parts) {
+  std::string text;
+  for (const StockPart& part : parts) {
+    text += std::to_string(part.segment) + " " + std::to_string(part.quantity) + "\n";
+  }
+  return text;
+}
+
 class Calling {
  public:
   Calling(const Options& options, Stock& stock, const Runtime& runtime, Output& out)
@@ -180,14 +189,6 @@ class Calling {
 };
 
 }  // namespace
-
-std::string stock_parts_text(const StockParts& parts) {
-  std::string text;
-  for (const StockPart& part : parts) {
-    text += std::to_string(part.segment) + " " + std::to_string(part.quantity) + "\n";
-  }
-  return text;
-}
 
 int stock_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
   return Calling(options, stock, runtime, out).run();

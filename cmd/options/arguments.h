@@ -25,8 +25,7 @@ struct Arguments {
 ///     dlock [OPTION...] COMMAND [OPTION...] KEY... -- CMD [ARG...]        all words before the first "--" are keys
 ///     dlock [OPTION...] COMMAND [OPTION...] KEY CMD [ARG...]              no "--": one key, the rest is CMD
 ///     dlock [OPTION...] COMMAND [OPTION...] KEY -c STR                    as with flock(1)
-///     dlock [OPTION...] COMMAND [OPTION...] -- -KEY... [-- CMD [ARG...]]  nothing but "--" before: keys may begin with
-///     -
+///     dlock [OPTION...] COMMAND [OPTION...] -- -KEY... [-- CMD [ARG...]]  keys may begin with -
 ///
 /// for run and fence; 'dlock stock run' has its command behind "--" only. For the other commands options may stand
 /// anywhere before "--". Pure. Invalid for an unknown command or option, a missing value, an option of another command:

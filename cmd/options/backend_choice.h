@@ -24,9 +24,8 @@ bool is_unknown(const BackendUrl& url);
 std::string backend_option(const BackendUrl& url);
 
 /// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
-/// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger
-/// than the variable. What is wrong with a file that is used all the same goes among `warnings`, unless systemd guards
-/// it (a credential: by an access list, which shows as group rights).
+/// (DLOCK_PASSWORD, of the first backend), else what the URL says; a URL that was `typed` is stronger than the
+/// variable. What is wrong with a file that is used all the same goes among `warnings`, unless systemd guards it.
 Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed,
                           std::vector<std::string>& warnings);
 

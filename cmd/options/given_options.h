@@ -31,8 +31,7 @@ enum class OperandsMay { kEndOptions, kStandAnywhere };
 inline bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 /// Has CLI11 read the options among `words`, of which "--" is none. `command` is null before the command. Invalid for
-/// an unknown option, one of another command, a missing value or one too many: each says the nearest right word. Only
-/// what is to be written instead of an option that stands before the command is left to the caller.
+/// an unknown option, one of another command (before the command without advice), a missing value or one too many.
 Result<GivenOptions> read_given_options(std::span<char* const> words, OperandsMay operands, const CommandRow* command);
 
 }  // namespace dlock

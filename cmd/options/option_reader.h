@@ -42,17 +42,14 @@ Result<void> check_report(std::string_view text);
 /// The section of a Config in which there is what holds for the KEYs of this call.
 inline constexpr std::string_view kChosenForKeys = "key";
 
-/// Gives options their types. Looks an option up in the merged settings; a value of the KEYs' own sections beats one of
-/// [backend.NAME], that one of [defaults], and flag and environment beat all. An error begins with where the value
-/// comes from; it is Invalid for flags and variables, Misconfigured for files.
-///
-/// A value acts only in a command that has the option, and so can override it, and in `config` and `doctor`, which see
-/// what a run would. Elsewhere it has to be right all the same, but counts as not set.
+/// Gives options their types. Of the files the KEYs' own sections beat [backend.NAME], and that beats [defaults]; flag
+/// and environment beat all. An error begins with where the value comes from; it is Invalid for flags and variables,
+/// Misconfigured for files. A value acts only in a command that has the option, and in `config` and `doctor`; elsewhere
+/// it has to be right all the same, but counts as not set.
 class OptionReader {
  public:
-  /// `backend` is the name of the section of the backend in use, "backend.NAME", or empty; `key` that of the section of
-  /// a key. With `mistakes` a value that is wrong is put there, and counts as one that nobody has set. Both must
-  /// outlive this.
+  /// `backend`: the section of the backend in use, "backend.NAME", or empty; `key`: that of a key. With `mistakes` a
+  /// value that is wrong is put there, and counts as not set. Both must outlive this.
   OptionReader(const Config& config, Command command, std::string backend, std::string_view key = kChosenForKeys,
                std::vector<Error>* mistakes = nullptr)
       : config_(config), command_(command), backend_(std::move(backend)), key_(key), mistakes_(mistakes) {}

@@ -39,9 +39,8 @@ struct Environment {
 /// then: a script that lost its store must not lock on its machine alone.
 Environment read_environment(char** environment);
 
-/// Says what is odd about the DLOCK_* variables: one that no option reads but that is nearly the name of one (a typo
-/// would otherwise go unseen), or that an option without a variable suggests. A warning and no refusal, because the
-/// environment is shared with programs and versions that we do not know. What dlock sets for its commands is known.
+/// Warnings about DLOCK_* variables that no option reads but that nearly have the name of one, or that of an option
+/// without a variable. No refusal: the environment is shared with programs and versions that we do not know.
 std::vector<std::string> odd_variables(const Environment& environment);
 
 /// The keys that may stand in [defaults], [backend.NAME] or [key."PATTERN"], out of the option table.
@@ -52,18 +51,16 @@ std::span<const ConfigKey> config_keys();
 std::string_view config_section(const OptionRow& row);
 std::string_view config_key(const OptionRow& row);
 
-/// Merges flags, environment and the configuration files, key by key: flag > DLOCK_* > --config FILE >
-/// $XDG_CONFIG_HOME/dlock (else ~/.config) > /etc/dlock, and in each conf.d/*.toml, from the last to the first, before
-/// config.toml. Misconfigured for the first mistake in a file, Denied for a file with a password that others can read,
-/// or of somebody else's; for `config check` both are left in the Config, for `doctor` the second, and for who goes on
-/// the first, unless it may be what names the store.
+/// Merges flag > DLOCK_* > --config FILE > $XDG_CONFIG_HOME/dlock (else ~/.config) > /etc/dlock, key by key.
+/// Misconfigured for the first mistake in a file, Denied for a file with a password that others can read or that is
+/// another user's; for `config check` both are left in the Config, for `doctor` the second, and for
+/// goes_on_with_mistakes() the first, unless it may be what names the store.
 Result<Config> merge_settings(const Arguments& arguments, const Environment& environment);
 
 /// `dlock config check`: a mistake is no reason to stop.
 bool finds_all_mistakes(const Arguments& arguments);
 
-/// Whoever looks at locks and frees them goes on with what can be read of the configuration, and says what was left
-/// out. All others are refused.
+/// A command that looks at locks or frees them uses what can be read of the configuration, and says what was left out.
 bool goes_on_with_mistakes(const Arguments& arguments);
 
 /// The KEYs among the words of a command line, as they were typed; of `config show KEY` that one.

@@ -40,9 +40,8 @@ struct OwnWait {
 /// "41 s of 10 min"; in tenths where the whole is below ten seconds: "0.6 s of 1.5 s".
 std::string own_wait_text(const OwnWait& wait);
 
-/// One line, without newline, for a user who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4
-/// (deploy.sh) for 3 min: release 2.4", with "LEAD: " in front if `lead` is not empty. The least important comes last,
-/// since a terminal may cut the line. `self` is this process, whose place is shown.
+/// One line, without newline: "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh) for 3 min: release 2.4", with
+/// "LEAD: " in front if `lead` is not empty. The least important comes last: a terminal may cut the line.
 std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
                           const std::string& lead);
 

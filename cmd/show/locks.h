@@ -11,9 +11,9 @@
 
 namespace dlock {
 
-/// The locks that the command line asks for: its KEYS, where a pattern means the live locks that it matches, and slots
-/// that have run only if it names them; without any KEY, all live ones but slots that have run, then those of stores
-/// beside this one. In canonical order within a store, each once. With how often those of this machine were entered.
+/// The locks of the KEYS, where a pattern means the live ones that it matches; without any KEY all live ones, then
+/// those of stores beside this one. Slots that have run only where they are named. In canonical order within a store,
+/// each once, and with how often those of this machine were entered.
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock);
 
 /// A remark on a lock that is free, if the user may have meant another one: the store has no trace of this key, a lock

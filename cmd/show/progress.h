@@ -12,10 +12,9 @@
 
 namespace dlock {
 
-/// The view of a run on stderr: the holder that is waited for, that the lock was lost, that the release is not certain.
-/// Waiting on a terminal: one line, rewritten twice a second, wiped when the waiting is over; a server that does not
-/// answer at once is named there, and why an outage lasts. Elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and
-/// one for each beginning and end of an outage.
+/// The view of a run on stderr. On a terminal the wait is one line, rewritten twice a second and wiped at its end,
+/// which names a server that does not answer; elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and one for each
+/// beginning and end of an outage.
 class Progress final : public RunObserver {
  public:
   Progress(const Options& options, const Runtime& runtime);

@@ -15,10 +15,9 @@ namespace dlock {
 /// A remark on a lock, on a line of its own.
 using Remarks = std::map<LockName, std::string>;
 
-/// Locks as text for people: per lock one heading and one line for each holder, remembered slot and waiter, in aligned
-/// columns; what is not known is left out. With a width no line is wider, except for a key or a host that is. With a
-/// height the queues are cut, each to its first waiter at most, and end in how many more there are; holders are never
-/// left out.
+/// Locks as text for people: a heading, then a line for each holder, remembered slot and waiter. With a width no line
+/// is wider, except for a key or a host that is. With a height the queues are cut, each to its first waiter at most,
+/// and end in how many more there are; holders are never left out.
 std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look,
                          const Remarks& remarks = {});
 

@@ -15,9 +15,8 @@ namespace dlock {
 /// The value of a variable of the environment, nullopt if it is not set.
 using VariableLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// `text` with the value of NAME for each ${NAME}, and for each ${NAME:-OTHERWISE} that of NAME or, if that is unset or
-/// empty, OTHERWISE as it stands; $${ is a ${ that means nothing. Misconfigured for a variable that is not set, and for
-/// what has another form.
+/// `text` with the values of ${NAME} and ${NAME:-OTHERWISE}; $${ is a ${ that means nothing. Misconfigured for a
+/// variable that is not set, and for what has another form.
 Result<std::string> expand_variables(std::string_view text, const VariableLookup& variables);
 
 /// Where a value comes from.
@@ -67,10 +66,9 @@ struct ParsedConfig {
   bool hides_backend = false;    ///< the fault may be in the name of the backend
 };
 
-/// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME], [key."PATTERN"]. Pure. A
-/// mistake is what is not TOML, an unknown key (naming the nearest), a value of the wrong type, and a variable that is
-/// not set; what the value says is checked by whoever uses it. A file that is not TOML
-/// has no settings.
+/// Reads the text of one configuration file. Pure. A mistake is what is not TOML (such a file has no settings), an
+/// unknown key (naming the nearest), a value of the wrong type, and a variable that is not set; what the value says is
+/// checked by its user.
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules);
 
 /// Settings of flags, environment and configuration files, merged key by key; each value knows its origin. Layers are
@@ -88,9 +86,8 @@ class Config {
     kSystem,  ///< of /etc
   };
 
-  /// Adds what a file says. A file that does not exist is not a mistake unless it was chosen; one that cannot be read
-  /// is one of mistakes(), and so is everything that parse_config() finds. One that holds a password and is not secret
-  /// is added as well, and faults() says so.
+  /// Adds what a file says. One that cannot be read, or was chosen and does not exist, is one of mistakes(), as is all
+  /// that parse_config() finds. One that holds a password and is not secret is added as well, and faults() says so.
   void add_file(const std::string& path, Trust trust, const ConfigRules& rules);
 
   /// Adds the files of a folder, if it is there: conf.d/*.toml in it, the last by name being the strongest, and

@@ -18,8 +18,8 @@ struct FilePassword {
 /// no file, is empty, longer than 4 KiB, has control characters, or if another user but root can write it.
 Result<FilePassword> read_password_file(const std::string& path);
 
-/// The password that a file of the user's has by now, if it can be read and is not `known`: to log in once more after
-/// a refusal, because the file may have been rewritten. nullopt also for an empty `path`.
+/// The password that the file has by now, to log in once more after a refusal; nullopt if it cannot be read or is
+/// `known`, and for an empty `path`.
 std::optional<std::string> rotated_password(const std::string& path, const std::string& known);
 
 }  // namespace dlock

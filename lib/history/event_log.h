@@ -36,11 +36,10 @@ Result<EventPlace> parse_open_event_place(std::string_view text);
 /// anything is locked. A pipe without a reader may get one.
 Result<void> check_event_file(const EventPlace& place);
 
-/// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
-/// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken
-/// is reported as a warning, later ones are tried in silence. A machine without a journal misses none, unless the
-/// journal was typed: one configuration serves machines and containers. A file is opened for each event, so that
-/// rotating it needs no signal. `log` must outlive this.
+/// Appends events where they belong, in one write each. append() does not wait for a reader and does not fail; the
+/// first event that is not taken is reported as a warning, later ones are tried in silence, and a journal that is not
+/// there is no news unless it was typed: one configuration serves machines and containers. A file is opened for each
+/// event, so that rotating it needs no signal. `log` must outlive this.
 class EventLog {
  public:
   EventLog(EventPlace place, const Log& log) : place_(std::move(place)), log_(log) {}
@@ -68,10 +67,8 @@ enum class Pipes {
   kRead      ///< to their end, for which it waits
 };
 
-/// Calls `use` with each line that was recorded in `place`, the oldest first. Of a file FILE.1, which logrotate leaves,
-/// comes before FILE; the journal is asked through journalctl(1). Misconfigured if no
-/// events are recorded, where they cannot be read, and at a line that is too long for one; Denied if that is not ours
-/// to read.
+/// Calls `use` with each line that was recorded in `place`, the oldest first: FILE.1, which logrotate leaves, before
+/// FILE. Misconfigured if no events are recorded, or where they cannot be read; Denied if that is not ours to read.
 Result<void> read_events(const EventPlace& place, const std::function<void(std::string_view line)>& use,
                          Pipes pipes = Pipes::kRefused);
 

@@ -95,9 +95,7 @@ struct Timeline {
   std::chrono::seconds zone_offset{};  ///< of the times on the axis, from UTC
 };
 
-/// The picture: one SVG document without references to anything outside, on white, or on a dark page on black. Every
-/// text is escaped. What is drawn has its word inside or beside it where there is room; a legend says the colours.
-/// Pure.
+/// The picture: one SVG document without references to anything outside, for white and for dark pages. Pure.
 std::string timeline_svg(const Timeline& timeline);
 
 }  // namespace dlock

@@ -28,16 +28,12 @@ struct Program {
 /// system's default when null). 127: not there. 126: there, but not executable, or a directory.
 Program find_program(std::string_view name, const char* search);
 
-/// Variables that the command's environment gets from dlock, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER
-/// (several locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
-/// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that no command takes that
-/// of a hold further out for it) and DLOCK_HELD; DLOCK_SLOT if one of them has a slot ("-": that lock has none). No
-/// lock, nothing.
+/// The DLOCK_* variables of a command (dlock(1), ENVIRONMENT) as NAME=value; none without a lock. DLOCK_DEADLINE is
+/// empty without a deadline, so that no command takes that of a hold further out for it.
 std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks,
                                         std::optional<WallTime> deadline);
 
-/// `environment` with the variables of `set` in the place of its own, as execve takes it, with the closing null. Points
-/// into both, so that nothing is copied.
+/// `environment` with the variables of `set` in the place of its own, as execve(2) takes it. Points into both.
 std::vector<char*> merged_environment(char** environment, const std::vector<std::string>& set);
 
 /// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It
