@@ -148,19 +148,15 @@ bool become_daemon(QueueEntry& queue_entry, PathLock& path, UniqueFd& watched, i
 }
 
 [[noreturn]] void live(QueueEntry& queue_entry, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
-  unsigned char failed = 0;
   if (become_daemon(queue_entry, path, watched, ready)) {
     Holder holder(queue_entry, path, std::move(watched));
     if (holder.take_over(wanted)) {
-      while (write(ready, &failed, 1) < 0 && errno == EINTR) {
-      }
+      write_byte(ready, 0);
       close(ready);
       holder.keep();
     }
   }
-  failed = 1;
-  while (write(ready, &failed, 1) < 0 && errno == EINTR) {
-  }
+  write_byte(ready, 1);
   _exit(1);
 }
 

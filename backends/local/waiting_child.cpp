@@ -33,9 +33,7 @@ namespace {
       break;
     }
   }
-  const auto byte = static_cast<unsigned char>(failed);
-  while (write(result, &byte, 1) < 0 && errno == EINTR) {
-  }
+  write_byte(result, static_cast<unsigned char>(failed));
   _exit(0);
 }
 

@@ -7,7 +7,7 @@
 #include "backends/mysql/lease/admin.h"
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/row/admin.h"
-#include "backends/mysql/row/lock.h"
+#include "backends/mysql/row/store.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
 

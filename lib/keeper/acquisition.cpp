@@ -62,12 +62,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
 void Acquisition::pause_in_outage(Control& control) {
   const TimePoint now = runtime_.clock.now();
   const Duration least = patience_.is_long_outage(now) ? kOutagePause : kReconnectPause;
-  const auto until = earlier(now + least + jitter(least), patience_.until());
-  while (!control.stop_requested() && runtime_.clock.now() < *until) {
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
+  rest(runtime_.clock, *earlier(now + least + jitter(least), patience_.until()), &control);
 }
 
 bool Acquisition::wait_on(const Source& source, std::optional<TimePoint> until, Control& control) {

@@ -46,6 +46,12 @@ std::vector<char*> keeper_environment() {
   return kept;
 }
 
+/// Whether `pid` is that of a child that was not reaped yet: until then it is not used again.
+bool is_child(pid_t pid) {
+  siginfo_t child{};
+  return pid != 0 && waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 /// How a child has ended that was not reaped yet; nullopt: it has not.
 std::optional<siginfo_t> how_it_ended(pid_t pid) {
   siginfo_t child{};
@@ -81,9 +87,7 @@ KeeperSession::~KeeperSession() {
 
 /// Does not wait for ever: not even KILL ends a process that a broken disk keeps in the kernel.
 void KeeperSession::end_program() {
-  siginfo_t child{};
-  // Until it is reaped its pid is not used again.
-  if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  if (!is_child(pid_)) return;
   wait_for_end(kGiveUpGrace);
   kill(pid_, SIGKILL);
   wait_for_end(kGiveUpGrace);
@@ -179,12 +183,9 @@ void KeeperSession::start(const Message& wanted) {
   else send(wanted);
 }
 
-/// Stopping a keeper was not meant to leave its lock held. Until it is reaped its pid is not used again.
+/// Stopping a keeper was not meant to leave its lock held.
 void KeeperSession::continue_program() {
-  siginfo_t child{};
-  if (pid_ != 0 && waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) == 0) {
-    kill(pid_, SIGCONT);
-  }
+  if (is_child(pid_)) kill(pid_, SIGCONT);
 }
 
 void KeeperSession::withdraw(TimePoint deadline) {

@@ -61,6 +61,11 @@ bool die_with(pid_t parent) {
   return getppid() == parent;  // it may have died before the prctl
 }
 
+void write_byte(int fd, unsigned char byte) {
+  while (write(fd, &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
 std::uint64_t pid_namespace() {
   struct stat st {};
   return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;

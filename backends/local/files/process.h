@@ -23,6 +23,9 @@ void close_all_but(std::initializer_list<int> keep);
 /// In a child that was just forked by `parent`: dies with it. False if the parent is gone already.
 bool die_with(pid_t parent);
 
+/// Writes one byte, whatever signals come. Async-signal-safe.
+void write_byte(int fd, unsigned char byte);
+
 /// The inode number of our pid namespace: a pid means something only within one. 0 if /proc is missing.
 std::uint64_t pid_namespace();
 

@@ -192,13 +192,7 @@ Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
                     "' AND name=" + literal(spec_.name.text()) + ")");
   }
   while (true) {
-    if (const auto outcome = database->outcome()) {
-      const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
-      if (const auto* answer = std::get_if<Answer>(&*outcome)) return judge_ping(*answer, sent);
-      const auto& failure = std::get<Failure>(*outcome);
-      if (!failure.cut_off) return RenewalUnknown{failure.text};
-      return RenewalLost{"the connection that held it has ended: " + printable(failure.text, kForeignWords)};
-    }
+    if (auto answer = pinged(*database)) return std::move(*answer);
     if (control.stop_requested() || runtime_.clock.now() >= until) return RenewalUnknown{"no answer in time"};
     std::vector<pollfd> fds;
     control.add_interest(fds);
@@ -214,12 +208,18 @@ void ConnectionBoundLock::add_interest(std::vector<pollfd>& fds) const {
 Renewal ConnectionBoundLock::held(TimePoint /*now*/) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
-  if (!ping_sent_) return RenewalHeld{};
-  const auto outcome = database->outcome();
-  if (!outcome) return RenewalHeld{};
+  return pinged(*database).value_or(RenewalHeld{});
+}
+
+/// The answer to the ping that is under way, if it has come.
+std::optional<Renewal> ConnectionBoundLock::pinged(Database& database) {
+  const auto outcome = ping_sent_ ? database.outcome() : std::nullopt;
+  if (!outcome) return std::nullopt;
   const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
   if (const auto* answer = std::get_if<Answer>(&*outcome)) return judge_ping(*answer, sent);
-  return RenewalLost{"the connection that held it has ended"};
+  const auto& failure = std::get<Failure>(*outcome);
+  if (!failure.cut_off) return RenewalUnknown{failure.text};
+  return RenewalLost{"the connection that held it has ended: " + printable(failure.text, kForeignWords)};
 }
 
 /// Where there are several servers, one that has become read-only was relieved by another, which knows nothing of the
@@ -256,7 +256,9 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
   }
   if (*gone && **gone == Written::kNo) clear_record(until);
-  return give_back(until);
+  const auto done = database->usable() ? store_.give_back(until) : Result<void>();
+  servers_.drop();  // and with it the lock, as soon as the server hears of it
+  return done;
 }
 
 bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
@@ -266,21 +268,15 @@ bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
 /// Of a record into which a request for the lock was written since. It decides nothing if it stays.
 void ConnectionBoundLock::clear_record(TimePoint until) {
   Servers beside = servers_.beside();
-  const auto without_us = [this](LeaseRow row, ServerTime /*now*/) {
-    const bool ours = std::erase_if(row.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) > 0;
-    return ours ? std::optional(std::move(row)) : std::nullopt;
-  };
-  (void)LeaseStore(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny).rewrite(without_us, until);
-}
-
-Result<void> ConnectionBoundLock::give_back(TimePoint until) {
-  Database* database = servers_.current();
-  if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
-  ping_sent_.reset();
-  Result<void> done;
-  if (database != nullptr && database->usable()) done = store_.give_back(until);
-  servers_.drop();  // and with it the lock, as soon as the server hears of it
-  return done;
+  LeaseStore record(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny);
+  Result<Written> written = Written::kNo;
+  while (written && *written == Written::kNo) {
+    const auto reading = record.read(false, until, nullptr);
+    if (!reading) return;
+    LeaseRow next = reading->row;
+    if (std::erase_if(next.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) == 0) return;
+    written = record.change(reading->row, next, until, nullptr);
+  }
 }
 
 Result<void> ConnectionBoundLock::leave(const LeaveSpec& spec, TimePoint until) {

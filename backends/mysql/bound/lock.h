@@ -44,7 +44,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
   bool is_ours(const LeaseHolder& holder) const;
   void clear_record(TimePoint until);
-  Result<void> give_back(TimePoint until);
+  std::optional<Renewal> pinged(Database& database);
   Renewal judge_ping(const Answer& answer, TimePoint sent) const;
 
   const Settings settings_;

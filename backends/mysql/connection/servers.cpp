@@ -111,14 +111,10 @@ Result<Answer> Servers::run(const std::string& statement, TimePoint until, Contr
     auto answer = try_run(statement, until, control);
     if (!answer) return answer.error();
     if (*answer) return std::move(**answer);
-    const bool stopped = control != nullptr && control->stop_requested();
-    if (stopped || clock_.now() >= until) {
+    if (clock_.now() >= until || !rest(clock_, std::min(until, clock_.now() + kRowPause), control)) {
       return Error{ErrorCode::kUnavailable, "another transaction has locked the row on " + name_,
                    "find it with SHOW ENGINE INNODB STATUS"};
     }
-    std::vector<pollfd> fds;
-    if (control != nullptr) control->add_interest(fds);
-    clock_.wait(fds, std::min(until, clock_.now() + kRowPause));
   }
 }
 

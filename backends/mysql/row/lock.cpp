@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/row/lock.h"
+#include "backends/mysql/row/store.h"
 
 #include <algorithm>
 
-#include "backends/mysql/connection/waiting.h"
-#include "backends/mysql/row/store.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "backends/mysql/connection/settings.h"
 #include "backends/mysql/lease/record.h"
 #include "lib/base/result.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/polled_lock.h"
 
 namespace dlock::mysql {
 
@@ -109,5 +112,10 @@ class RowStore {
 /// The row as read between `asked` and `answered`, with its times on our clock.
 LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
                     WallTime answered);
+
+/// A lock of strategy=unique or occupy, for PolledLock: waiters ask again and again, because the server does not
+/// announce when such a lock becomes free.
+std::unique_ptr<PollableLock> row_lock(Settings settings, const Dial& dial, const LockSpec& spec,
+                                       const Runtime& runtime);
 
 }  // namespace dlock::mysql
