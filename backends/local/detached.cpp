@@ -173,11 +173,6 @@ int fork_holder(QueueEntry& queue_entry, PathLock& path, UniqueFd watched, const
   return 0;
 }
 
-bool lift_descriptors(QueueEntry& queue_entry, PathLock& path) {
-  // The holder puts /dev/null on 0, 1 and 2; a lock may have been opened there when they were closed.
-  return queue_entry.file().lift_fd() && (!path.valid() || path.lift_fd());
-}
-
 }  // namespace
 
 Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec,
@@ -213,8 +208,10 @@ Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLo
     record.until_us = (context.runtime.clock.wall() + microseconds).time_since_epoch().count();
     record.until_boot_ns = (context.runtime.clock.now() + spec.ttl).time_since_epoch().count();
   }
+  // The holder puts /dev/null on 0, 1 and 2; a lock may have been opened there when they were closed.
+  const bool lifted = queue_entry.file().lift_fd() && (!path.valid() || path.lift_fd());
   int ends[2];
-  if (!lift_descriptors(queue_entry, path) || pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot detach", errno);
+  if (!lifted || pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot detach", errno);
   const UniqueFd ready(ends[0]);
   UniqueFd child_end(ends[1]);
   if (const int failed = fork_holder(queue_entry, path, std::move(watched), record, child_end.get())) {

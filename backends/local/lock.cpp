@@ -257,7 +257,7 @@ void LocalLock::look_at_waiter(TimePoint now) {
   waiter_->go_on();
   const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
   if (!changed) return refuse(changed.error());
-  if (*changed) return start_again_or_advance(now);
+  if (*changed) return state_ == State::kFlock || !spec_.take ? start(now) : attempt(now);
   if (state_ != State::kQueued || !spec_.take || now < pass_at_) return;
   const auto passed = pass_over_stopped(now);
   if (!passed) return refuse(passed.error());
@@ -270,11 +270,6 @@ Result<bool> LocalLock::pass_over_stopped(TimePoint now) {
   if (!before || !all_stopped_) return false;
   trace("passes over waiters that are stopped");
   return queue_entry_->pass_over(now);
-}
-
-void LocalLock::start_again_or_advance(TimePoint now) {
-  if (state_ == State::kFlock || !spec_.take) return start(now);
-  attempt(now);
 }
 
 void LocalLock::look_at_front(TimePoint now) {

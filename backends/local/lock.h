@@ -64,7 +64,6 @@ class LocalLock final : public LockSession {
   bool gives_way(std::optional<Refused> refused);
   void look_around(TimePoint now);
   void look_at_waiter(TimePoint now);
-  void start_again_or_advance(TimePoint now);
   Result<bool> pass_over_stopped(TimePoint now);
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);

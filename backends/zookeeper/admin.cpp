@@ -70,8 +70,6 @@ std::set<Id> ids_of(const std::vector<Participant>& all) {
 
 }  // namespace
 
-TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
-
 Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   if (calls_) calls_->receive();
   if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {

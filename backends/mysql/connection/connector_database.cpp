@@ -27,6 +27,11 @@ bool goes_on(const Outcome& outcome) {
   return answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
 }
 
+bool ends_connection(const Outcome& outcome) {
+  const auto* failure = std::get_if<Failure>(&outcome);
+  return failure && failure->cut_off;
+}
+
 /// State shared by the owner of a connection and its thread; lives as long as the later of the two.
 class Exchange {
  public:
@@ -113,13 +118,8 @@ class Exchange {
     }
   }
 
-  /// The library has closed it, and the server is to see that.
-  void shut_out_if_cut_off(const Outcome& outcome) {
-    if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->cut_off) guard_.shut_out();
-  }
-
   void give(Outcome outcome) {
-    shut_out_if_cut_off(outcome);
+    if (ends_connection(outcome)) guard_.shut_out();  // the library has closed it, and the server is to see that
     {
       const std::lock_guard hold(mutex_);
       outcome_ = std::move(outcome);
@@ -190,10 +190,9 @@ class ConnectorDatabase final : public Database {
   std::optional<Outcome> outcome() override {
     if (!busy_) return std::nullopt;
     auto outcome = outcome_ ? std::exchange(outcome_, std::nullopt) : exchange_->take();
-    if (outcome) {
-      busy_ = false;
-      note_end(*outcome);
-    }
+    if (!outcome) return outcome;
+    busy_ = false;
+    broken_ = broken_ || ends_connection(*outcome);
     return outcome;
   }
 
@@ -220,11 +219,6 @@ class ConnectorDatabase final : public Database {
   }
 
  private:
-  void note_end(const Outcome& outcome) {
-    const auto* failure = std::get_if<Failure>(&outcome);
-    broken_ = broken_ || (failure && failure->cut_off);
-  }
-
   const std::shared_ptr<Exchange> exchange_;
   std::optional<Outcome> outcome_;  ///< known without the thread
   bool busy_ = true;                ///< begun, and its outcome not taken

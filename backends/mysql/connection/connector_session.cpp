@@ -249,15 +249,11 @@ bool ConnectorSession::is_encrypted() {
   return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
 }
 
-bool ConnectorSession::is_batch(const std::string& text) const {
-  return settings_.batches && text.find(';') != std::string::npos;
-}
-
 Outcome ConnectorSession::execute(const std::string& text) {
   if (!statement_) return Failure{0, "not connected", true, false};
   guard_.allow(settings_.longest_answer);
   try {
-    const bool batch = is_batch(text);
+    const bool batch = settings_.batches && text.find(';') != std::string::npos;
     Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
     if (guard_.has_more()) return Failure{0, "more than one answer", true, false};
     if (answer.changed > 0 && !batch) answer.number = guard_.number();

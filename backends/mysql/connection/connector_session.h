@@ -37,7 +37,6 @@ class ConnectorSession {
   void open();                   ///< throws what the library throws
   void begin(bool with_galera);  ///< the same
   bool is_encrypted();
-  bool is_batch(const std::string& text) const;
   Failure too_much() const;
 
   const DatabaseSettings& settings_;

@@ -248,18 +248,15 @@ Waited LeaseLock::wait_in(std::string statement, std::string next, std::optional
   return waited;
 }
 
-Result<LockState> LeaseLock::look_beside() {
-  return LeaseAdmin({.servers = {}, .row = {}, .store = store_name_}, servers_.beside(),
-                    {runtime_.clock, runtime_.log, kLookBudget})
-      .inspect(spec_.name);
-}
-
 WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
 
 /// The holders of the lock now; those of the last look if the server cannot be asked. While our connection waits in the
 /// server's queue, the question goes through another one.
 Result<LockState> LeaseLock::describe(Control& control) {
-  if (waiting_) return look_beside();
+  if (waiting_) {
+    const Runtime quick{runtime_.clock, runtime_.log, kLookBudget};
+    return LeaseAdmin({.servers = {}, .row = {}, .store = store_name_}, servers_.beside(), quick).inspect(spec_.name);
+  }
   if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "no waiter is notified"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);

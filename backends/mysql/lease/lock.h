@@ -54,7 +54,6 @@ class LeaseLock final : public LockDriver, private Acquirer {
   void stand_in_queue(Control& control);
   void sleep_on_server(std::optional<TimePoint> until, Control& control);
   Waited wait_in(std::string statement, std::string next, std::optional<TimePoint> until, Control& control);
-  Result<LockState> look_beside();
   WaitingNote note() const;
   LeaseAsk make_ask(std::uint64_t connection) const;
   Result<LeaseReading> read(Control& control);

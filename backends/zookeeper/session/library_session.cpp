@@ -53,6 +53,7 @@ void for_each_unmarked(Visit visit) {
   }
 }
 
+/// The descriptors that this process has been started with. To be called before the library is.
 const std::set<File>& inherited() {
   static const std::set<File> at_start = [] {
     std::set<File> files;
@@ -88,10 +89,6 @@ bool leads_to(int fd, const std::vector<std::string>& servers) {
   const std::string text = server_text(reinterpret_cast<const sockaddr*>(&peer));
   return std::find(servers.begin(), servers.end(), text) != servers.end();
 }
-
-/// Notes the descriptors that this process has been started with; only the first call counts. To be called before the
-/// library is.
-void note_inherited_descriptors() { inherited(); }
 
 /// Breaks the library's connections to `servers` ("10.0.0.1:2181"), also those that are being made. Another session
 /// with one of these servers has to connect again as well, which costs it nothing but time. False: there was none.
@@ -317,7 +314,7 @@ constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
 /// Settings of the whole process.
 void prepare_library() {
   static const bool once = [] {
-    note_inherited_descriptors();
+    inherited();
     zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
     mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
     pthread_attr_t attributes;

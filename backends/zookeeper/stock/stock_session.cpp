@@ -47,12 +47,6 @@ void StockSession::carry_leases(Duration ttl) {
 
 void StockSession::outlast(Duration ttl) { least_ = std::max(least_, timeout_to_ask(ttl, Duration(0))); }
 
-Result<Calls*> StockSession::session(const CallLimit& limit) {
-  const auto shared = share(limit.until, limit.control);
-  if (!shared) return shared.error();
-  return shared->get();
-}
-
 Result<Answer> StockSession::ask(const Request& request, const CallLimit& limit) {
   auto answers = ask(std::vector<Request>{request}, limit);
   if (!answers) return answers.error();
@@ -60,7 +54,7 @@ Result<Answer> StockSession::ask(const Request& request, const CallLimit& limit)
 }
 
 Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
-  const auto calls = session(limit);
+  const auto calls = share(limit.until, limit.control);
   if (!calls) return calls.error();
   std::vector<std::uint64_t> tickets;
   for (const Request& request : requests) tickets.push_back((*calls)->send(request));
@@ -100,7 +94,7 @@ Result<std::vector<Answer>> StockSession::ask_until(const std::vector<Request>& 
 }
 
 Result<void> StockSession::pause(TimePoint until, const std::string& path, const CallLimit& limit) {
-  const auto calls = session(limit);
+  const auto calls = share(limit.until, limit.control);
   if (!calls) return calls.error();
   while (now() < until) {
     if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
@@ -113,7 +107,7 @@ Result<void> StockSession::pause(TimePoint until, const std::string& path, const
 }
 
 Result<void> StockSession::make_directory(const std::string& path, const CallLimit& limit) {
-  const auto calls = session(limit);
+  const auto calls = share(limit.until, limit.control);
   if (!calls) return calls.error();
   return zookeeper::make_directory(**calls, path, true, kDirectoryData, limit.until, limit.control);
 }

@@ -62,7 +62,6 @@ class StockSession final : public SharedSession {
   LeaderClock& leader() { return leader_; }
 
  private:
-  Result<Calls*> session(const CallLimit& limit);
   bool is_neglected() const;
 
   Ensemble ensemble_;

@@ -107,7 +107,6 @@ class StockTree final : public StockLedger {
       return note && note->record.state == RequestRecord::State::kReserved;
     }
   };
-  using Drafts = std::map<LockName, Draft>;
 
   Result<Draft*> draft(const LockName& id);
   Result<StockCounts> counts(int segment);
@@ -150,7 +149,7 @@ class StockTree final : public StockLedger {
   std::optional<Error> error_;
   std::optional<LockName> name_;
   std::map<std::string, Answer> seen_;  ///< by path
-  Drafts drafts_;
+  std::map<LockName, Draft> drafts_;
   std::map<int, StockCounts> moves_;
   StockCounts sum_;  ///< of all segments, at the last look
   std::optional<std::vector<StockCounts>> levelled_;
