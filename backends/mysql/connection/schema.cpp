@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/schema.h"
 
-#include "backends/mysql/connection/sql_text.h"
-
 #include <algorithm>
 #include <vector>
+
+#include "backends/mysql/connection/sql_text.h"
 
 namespace dlock::mysql {
 namespace {

@@ -22,7 +22,7 @@ std::optional<std::string> twin_of(const std::string& node, const std::vector<st
 /// answer was lost, returns that. The slot stands in the data of its nodes `own`, and is free when they are removed.
 /// The same transaction also writes the unchanged data of the directory, at the version read before the other slots
 /// were: of two holders that choose at once, one is refused and chooses again. Lost if our nodes are gone.
-Result<std::string> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,
-                            TimePoint until, Control* control);
+Result<std::string> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own,
+                              const LockSpec& spec, TimePoint until, Control* control);
 
 }  // namespace dlock::zookeeper

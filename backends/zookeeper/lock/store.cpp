@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "lib/base/text.h"
-
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/random.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -44,8 +44,9 @@ class ContenderStore {
   /// Whether a watch of this verdict has fired.
   bool is_woken(const Verdict& verdict);
 
-  /// Removes the nodes. Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it; after
-  /// that, as after success, none is there any more. After any other error they may be, and are not forgotten.
+  /// Removes the nodes. Lost if a node was already gone, unless an earlier request of this was not answered and may
+  /// have removed it; after that, as after success, none is there any more. After any other error they may be, and are
+  /// not forgotten.
   Result<void> remove(TimePoint until);
 
   /// Sends the removal without waiting for its answer. Call it again from time to time: it repeats the request if the

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/session/library_callbacks.h"
 
+#include <arpa/inet.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <exception>
