@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "lib/lock/lease.h"
 #include "tests/unit/mysql/lease/lease_world.h"
 
@@ -57,9 +59,9 @@ TEST_CASE("the end of the connection makes the holder look at its row at once") 
   SUBCASE("it was a KILL of a force-release") {
     world.server.holders.clear();
     world.server.connect_errors = {0};
-    world.clock.next_happening = [&] {
-      world.server.down = false;
-      return std::optional(world.clock.now());
+    world.clock.next_happening = [&]() -> std::optional<TimePoint> {
+      if (!std::exchange(world.server.down, false)) return std::nullopt;
+      return world.clock.now();
     };
     CHECK(std::holds_alternative<RenewalLost>(world.lock().held(world.clock.now())));
   }
