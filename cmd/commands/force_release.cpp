@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "cmd/options/operands.h"
+#include "cmd/options/arguments.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/holder_process.h"
 #include "cmd/show/locks.h"

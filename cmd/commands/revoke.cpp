@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "cmd/options/operands.h"
+#include "cmd/options/arguments.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/holder_process.h"
 #include "cmd/show/locks.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/commands.h"
 
-#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
 
-#include "cmd/options/operands.h"
-#include "cmd/show/exit_status.h"
+#include "cmd/options/arguments.h"
 #include "cmd/show/lock_screen.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/screen.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cmd/options/given_options.h"
+#include "cmd/options/options.h"
 #include "lib/base/result.h"
 
 namespace dlock {
@@ -31,5 +32,13 @@ struct Arguments {
 /// anywhere before "--". Pure. Invalid for an unknown command or option, a missing value, an option of another command:
 /// each names the nearest right word.
 Result<Arguments> split_arguments(int argc, char** argv);
+
+/// Whether `key` is a pattern where a command takes patterns, as inspect and force-release do: it has one of * ? [. It
+/// means all live locks that it matches, one of exactly this name included.
+bool is_pattern(const LockName& key);
+
+/// Puts the words of a command line where they belong: keys, token, CMD, other words; and checks that what the command
+/// cannot do without is there. Invalid says what is missing and shows the right form.
+Result<void> place_operands(const Arguments& arguments, Options& options);
 
 }  // namespace dlock

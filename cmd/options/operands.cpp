@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/options/operands.h"
+#include "cmd/options/arguments.h"
 
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 #include "cmd/options/command_table.h"
 #include "cmd/options/completion.h"
 #include "cmd/options/lock_options.h"
-#include "cmd/options/operands.h"
 #include "cmd/options/option_reader.h"
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cmd/options/operands.h"
+#include "cmd/options/arguments.h"
 #include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
 #include "lib/config/suggest.h"
