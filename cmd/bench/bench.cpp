@@ -5,12 +5,10 @@
 #include <atomic>
 #include <cerrno>
 
-#include "cmd/bench/latencies.h"
 #include "cmd/show/exit_status.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/control.h"
-#include "lib/lock/lock_session.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cmd/options/settings.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/config/secret.h"

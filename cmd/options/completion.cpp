@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/completion.h"
 
-#include <algorithm>
-
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
 

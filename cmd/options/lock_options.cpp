@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "cmd/options/command_table.h"
-#include "cmd/options/option_reader.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/slots.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/option_reader.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <string>
 
 #include "cmd/options/command_table.h"
 #include "cmd/options/settings.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/option_table.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "lib/config/suggest.h"

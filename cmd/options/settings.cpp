@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include "cmd/options/option_reader.h"
 #include "cmd/options/option_table.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cmd/options/command_table.h"
-#include "cmd/options/option_reader.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "cmd/show/render.h"

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "cmd/show/exit_status.h"
 #include "lib/base/descriptor_io.h"

@@ -2,7 +2,6 @@
 #include "cmd/show/screen.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>

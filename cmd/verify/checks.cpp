@@ -2,7 +2,6 @@
 #include "cmd/verify/checks.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "lib/base/human_text.h"

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <string_view>
 
-#include "cmd/verify/relay.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/process.h"

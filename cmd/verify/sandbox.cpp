@@ -19,15 +19,13 @@
 
 #include "cmd/options/settings.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/driver.h"
-#include "cmd/verify/history.h"
+#include "cmd/verify/schedule.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
-#include "lib/base/unique_fd.h"
 #include "lib/config/duration_text.h"
 #include "lib/run/descendants.h"
 
@@ -92,23 +90,21 @@ constexpr Duration kTickEvery = 10ms;
 
 std::string or_dash(std::optional<std::string> value) { return value && !value->empty() ? *value : "-"; }
 
-/// Waits until `tick`. True: it was asked to end meanwhile, which only a blocked SIGTERM lets it hear.
-bool is_asked_to_end(Clock& clock, TimePoint tick) {
+sigset_t term_alone() {
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
+  return term;
+}
+
+/// Waits until `tick`. True: it was asked to end meanwhile, which only a blocked SIGTERM lets it hear.
+bool is_asked_to_end(Clock& clock, TimePoint tick) {
+  const sigset_t term = term_alone();
   for (TimePoint now = clock.now(); now < tick; now = clock.now()) {
     const timespec rest{.tv_sec = 0, .tv_nsec = (tick - now).count()};
     if (sigtimedwait(&term, nullptr, &rest) == SIGTERM) return true;
   }
   return false;
-}
-
-void go_on_when_asked_to_end() {
-  sigset_t term;
-  sigemptyset(&term);
-  sigaddset(&term, SIGTERM);
-  sigprocmask(SIG_BLOCK, &term, nullptr);
 }
 
 }  // namespace
@@ -317,7 +313,8 @@ void Sandbox::remove_directory() const {
 int section_command(const std::vector<std::string>& words, char** environment) {
   const bool stubborn = words.size() == 4 && words[3] == "stubborn";
   if (words.size() != 3 && !stubborn) return exit_status(ErrorCode::kInvalid);
-  if (stubborn) go_on_when_asked_to_end();
+  const sigset_t term = term_alone();
+  if (stubborn) sigprocmask(SIG_BLOCK, &term, nullptr);
   const UniqueFd history(open(words[0].c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   SystemClock clock;
   const auto write = [&](Act::What what, std::string text = {}) {

@@ -93,10 +93,6 @@ Duration how_long(Fault fault, Dice& dice, Duration ttl) {
 
 std::int64_t ms_count(Duration length) { return std::chrono::duration_cast<std::chrono::milliseconds>(length).count(); }
 
-std::string_view mode_word(Mode mode) {
-  return mode == Mode::kShared ? "shared" : mode == Mode::kPermits ? "permits" : "exclusive";
-}
-
 /// What the order asks for besides its lock.
 std::string wish_words(const Order& order) {
   if (order.supersedes == Supersedes::kReplace) return " replace";
@@ -197,7 +193,7 @@ Order next_order(Dice& dice, const Abilities& can, Duration ttl) {
 }
 
 std::string ask_words(const Order& order, bool proxied) {
-  return order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
+  return order.key + ' ' + mode_name(order.mode) + (order.fair ? " fair" : " any") +
          (proxied ? " proxied " : " direct ") + std::to_string(ms_count(order.ttl)) + wish_words(order);
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/driver.h"
+#include "cmd/verify/schedule.h"
 #include "lib/base/text.h"
 
 namespace dlock {

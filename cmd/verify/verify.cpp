@@ -20,7 +20,6 @@
 #include "lib/base/descriptor_io.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
-#include "lib/lock/lease.h"
 
 namespace dlock {
 namespace {
