@@ -203,14 +203,14 @@ CODE
 
 @test "rw: readers of both are in together; a service's reader that died does not keep dlock's writer out for ever" {
   as read
-  python_peer reader <<'CODE'
-lock = Redisson(server, "read", "k", lease=1500)
+  python_peer reader <<CODE
+lock = Redisson(server, "read", "k", lease=$((1500 * slowness)))
 say(lock.acquire())
 CODE
   run -0 dlock run -q -s k -- sh -c 'reader && redis-cli -p $PORT hget k mode && redis-cli -p $PORT hlen k'
   [ "$output" = $'True\nread\n3' ]
   run -75 dlock run -q -n k -- true
-  run -0 dlock run -q -w 10s k -- true
+  run -0 dlock run -q -w $((10 * slowness))s k -- true
 }
 
 # bats test_tags=all

@@ -59,6 +59,7 @@ copy() {
   [ -z "$output" ]
 }
 
+# bats test_tags=all
 @test "a unit that is renamed, misplaced, doubled or left out is found" {
   local change
   while read -r expected change; do
@@ -77,6 +78,7 @@ zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
 END
 }
 
+# bats test_tags=all
 @test "a port that is implemented outside its file is found" {
   copy
   echo 'class X final : public LockDriver {' >>"$tree/backends/mysql/lease/store.h"
