@@ -82,6 +82,7 @@ teardown() { end_world; }
   [ "$status" = 0 ] || [ "$status" = 130 ]
 }
 
+# bats test_tags=all
 @test "inspect --watch without a terminal is a stream that ends with its reader" {
   hold_lock k
   run -0 timeout 10 bash -c 'dlock inspect --watch --json --interval 100ms k | head -n 1'
@@ -128,6 +129,7 @@ teardown() { end_world; }
   jq -e --argjson token "$holder_token" '.schema == "dlock.force-release/2" and .freed[0].token == $token' <<<"$output"
 }
 
+# bats test_tags=all
 @test "force-release: 75 if the holder changes between being shown and the answer" {
   hold_lock k
   script change <<'SCRIPT'

@@ -245,6 +245,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
   [ "$(how_ended run)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "output that cannot be written is an error of those commands that only print" {
   local words
   for words in "inspect k" "inspect --json k" "help" "--version" "config show" "completion bash" "doctor" "ping"; do

@@ -54,6 +54,7 @@ session TERM" ]
   [ "$(how_ended end)" = "exit 9" ]
 }
 
+# bats test_tags=all
 @test "max-hold: --on-lost ignore does not save CMD, nor that it was stopped" {
   start_watched end dlock run -q --max-hold 500ms --kill-after 200ms --on-lost ignore k -- note cmd
   wait_until filled cmd.pid
@@ -70,6 +71,7 @@ session TERM" ]
   [[ "$output" == *"cannot see what the command has started, so only the command itself is ended"* ]]
 }
 
+# bats test_tags=all
 @test "max-hold: who forks and ends again and again is not missed: the lock is held until the last of them is gone" {
   unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
   local chain="'$programs/fork_chain' beats & until [ -s beats ]; do sleep 0.1; done; sleep 300"
@@ -81,6 +83,7 @@ session TERM" ]
   done
 }
 
+# bats test_tags=all
 @test "max-hold: an inner run ends alone, and the outer one goes on and holds" {
   run -3 --separate-stderr dlock run k -- sh -c 'dlock run -q --max-hold 300ms k -- note cmd; echo "inner $?"; dlock inspect --json k | jq -r ".holders[0].count"; exit 3'
   [ "$output" = "inner 124

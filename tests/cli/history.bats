@@ -42,6 +42,7 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [ "$(one released '.held_ms >= 0')" = true ]
 }
 
+# bats test_tags=all
 @test "leases that acquire leaves, nested runs, several keys and waits that are ended are told apart" {
   export DLOCK_EVENTS=$events
   dlock run b a -- dlock run a -- true
@@ -238,6 +239,7 @@ record_a_night() {
   run -64 dlock history --since 03:00 --until 02:00
 }
 
+# bats test_tags=all
 @test "history on a narrow terminal cuts no outcome" {
   record_a_night
   local columns
@@ -381,6 +383,7 @@ SCRIPT
   [ "$(last_loss)" = "$seen" ]
 }
 
+# bats test_tags=all
 @test "metrics are of the store and of the record, by key" {
   run -0 dlock run --events "$events" 'a"b\c' -- true
   dlock run --events "$events" deploy/prod -- true

@@ -47,6 +47,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "who may only look can inspect and wait" {
   hold_lock "$key"
   export DLOCK_PASSWORD=reader-secret
@@ -82,6 +83,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 # --- every command ---------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "what a strategy cannot do is refused with 78, and its name: shared, permits, fair; nothing was run" {
   local strategy option
   for strategy in session row unique occupy; do
@@ -240,6 +242,7 @@ article() { # take|free KEY
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "N7: a program that follows the articles and dlock exclude each other: method_lock by INSERT, by state and version" {
   local strategy
   for strategy in unique occupy; do

@@ -41,6 +41,7 @@ SCRIPT
   done
 }
 
+# bats test_tags=all
 @test "10.2 what ran before dlock was executed in its place is none of CMD's: it goes on, and the release does not wait for it" {
   script helper <<'SCRIPT'
 #!/bin/bash
@@ -120,6 +121,7 @@ SCRIPT
   [[ "$(cat err)" == *LOST* ]]
 }
 
+# bats test_tags=all
 @test "10.7 CMD's 0 after a loss is 79 with --on-lost signal:, and stands with --on-lost ignore" {
   local how
   for how in signal:USR1 ignore; do

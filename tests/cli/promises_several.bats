@@ -113,6 +113,7 @@ teardown() { end_world; }
   [ "$(tr -d '\n' <order)" = 12345 ]
 }
 
+# bats test_tags=all
 @test "13.1 closed and full outputs change neither the exit status nor the release" {
   run -6 bash -c 'dlock run -vv k -- sh -c "exit 6" 2>/dev/full'
   run -6 bash -c 'dlock run -vv k -- sh -c "exit 6" >&- 2>&-'
@@ -179,6 +180,7 @@ pipe_in_arrears() {
   dd if=/dev/zero of=pipe oflag=nonblock bs=4K status=none 2>/dev/null || true
 }
 
+# bats test_tags=all
 @test "13.5 a stderr that is full, of a reader that does not read, holds nothing up" {
   pipe_in_arrears
   start_watched lost bash -c 'exec dlock run --kill-after 1s lost -- until-go 2>pipe'
@@ -194,6 +196,7 @@ pipe_in_arrears() {
   ended "$(cat cmd.pid)"
 }
 
+# bats test_tags=all
 @test "13.6 nor does a report, or a stdout that is to have the handle of a lock" {
   pipe_in_arrears
   start_watched hold bash -c 'exec dlock hold held >pipe'

@@ -49,6 +49,7 @@ teardown() { end_world; }
   [ $(((after - before) / 1000000)) -lt $((1000 * slowness)) ]
 }
 
+# bats test_tags=all
 @test "6.3 a waiter that withdraws lets those behind it pass" {
   hold_lock k
   start_watched first dlock run -q k -- true
@@ -212,6 +213,7 @@ SCRIPT
   wait_until is_free k
 }
 
+# bats test_tags=all
 @test "7.14 ^S on the terminal of a waiter does not keep it, or those behind it, from their turn" {
   start dlock run k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until is_held k
@@ -222,7 +224,8 @@ SCRIPT
 @test "7.15 in the background of a terminal with tostop a loss is told, and CMD ended" {
   run terminal 'expect:PS> ' 'send:stty tostop; dlock run k -- note-signals &\n' file:ready \
     'run:dlock force-release --yes k' 'expect:LOST k' 'run:until grep TERM got; do sleep 0.1; done; touch finish' \
-    'send:wait\n' 'expect:Exit 79' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
+    'send:wait $!; echo ended with $?\n' 'expect:ended with 79' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
+  echo "$output"
   [ "$status" = 0 ]
 }
 
@@ -248,6 +251,7 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+# bats test_tags=all
 @test "8.2 ^Z twice works as the first time, and bg goes on in the background" {
   run terminal 'expect:PS> ' 'send:dlock run k -- note-signals\n' file:ready 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
     'send:fg\n' 'expect:note-signals' file:got 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
@@ -262,6 +266,7 @@ on_terminal() {
   run -0 terminal 'expect:PS> ' "$@" 'expect:PS> ' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
 }
 
+# bats test_tags=all
 @test "8.2 a CMD that stops by itself gives the terminal back to the shell, and fg continues it" {
   local stop
   for stop in STOP TSTP; do
@@ -271,6 +276,7 @@ on_terminal() {
     'run:dlock inspect k | grep -q held' 'send:fg\n' 'expect:IN> ' 'send:suspend\n' 'expect:Stopped' 'expect:PS> ' 'send:fg\n' 'expect:IN> ' 'send:exit\n'
 }
 
+# bats test_tags=all
 @test "8.2 a CMD in the background that may not write to the terminal is a stopped job, and fg continues it" {
   on_terminal 'send:stty tostop; set -b\n' 'expect:PS> ' 'send:dlock run k -- sh -c "echo goes on" &\n' 'expect:Stopped' 'send:fg\n' 'expect:\ngoes on'
 }

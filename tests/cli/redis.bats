@@ -128,6 +128,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
   use "$DLOCK_TEST_REDIS_AUTH"
   DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
@@ -153,6 +154,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "a login for each host of a URL is 64 and never one server instead of three" {
   run -64 dlock run -b redlock://u:p@127.0.0.1:1,u:p@127.0.0.1:2,u:p@127.0.0.1:3 "$key" -- touch ran
   [[ "$output" == *"more than one @"*"before all hosts: redlock://user:password@h1,h2,h3"* ]]
@@ -221,6 +223,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
   [ -z "$output" ]
 }
 
+# bats test_tags=all
 @test "-vv says what the servers answered" {
   use "$DLOCK_TEST_REDIS"
   hold_lock "$key"

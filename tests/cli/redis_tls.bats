@@ -64,6 +64,7 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   refuses_tls 'cannot read file data'
 }
 
+# bats test_tags=all
 @test "a module whose libraries are missing or too old is not used, and the library is named" {
   own_tree
   echo 'int needed() { return 0; }' >needed.cpp
@@ -107,6 +108,7 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "without memory or descriptors for the module: 71, nothing run" {
   own_tree
   run -71 bash -c 'ulimit -v 9000; exec prefix/libexec/dlock/dlock-redis inspect -b "$1" k' - "$DLOCK_TEST_REDIS_TLS"

@@ -206,6 +206,7 @@ watched_process() {
   wait_until is_free "$key"
   [ ! -e ran ]
 }
+# bats test_tags=all
 @test "each store: a run inside what acquire --watch-pid keeps, and the other way round" { on_each_store watched_process; }
 
 # Its supervisor is killed: its keeper, which is that of the outer one, ends its command and keeps the hold.
@@ -224,6 +225,7 @@ killed_inside() {
   wait_until is_free "$key"
   [ ! -e ran ]
 }
+# bats test_tags=all
 @test "each store: a run inside is killed: its command ends, and the others hold" { on_each_store killed_inside; }
 
 other_user() {

@@ -75,6 +75,7 @@ each_job_has_its_database() {
   touch b.end
   wait_until nobody_holds
 }
+# bats test_tags=all
 @test "with --slots each command finds one of the names, in an inner dlock too" {
   on_each_backend each_job_has_its_database
 }

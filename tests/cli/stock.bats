@@ -142,6 +142,7 @@ _json() {
   run -0 dlock stock drop "$phone" --yes --json
   jq -e --arg name "$phone" '. == {schema: "dlock.stock.drop/1", name: $name}' <<<"$output"
 }
+# bats test_tags=all
 @test "create, resize, rebalance and drop answer in JSON" { on_each _json; }
 
 @test "show on a terminal has a bar for each segment, and --watch follows until q" {
@@ -151,6 +152,7 @@ _json() {
   run -0 terminal 'expect:8 left' "run:dlock stock take $phone --qty 3" 'expect:5 left' 'send:q' -- dlock stock show "$phone" --watch --interval 100ms
 }
 
+# bats test_tags=all
 @test "show --watch without a terminal is a stream of changes" {
   create 8 2
   start bash -c "dlock stock show $phone --watch --json --interval 100ms >stream"
@@ -272,6 +274,7 @@ _keeper_stopped() {
   wait_until is total 4
   is taken 0
 }
+# bats test_tags=all
 @test "run: a keeper that stands still: CMD is ended, nothing is sold" { on_one _keeper_stopped; }
 
 _renewed() {

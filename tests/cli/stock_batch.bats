@@ -47,6 +47,7 @@ _inputs() {
   [[ "$output" == "dlock: cannot read the requests: Bad file descriptor"* ]]
   is total 5
 }
+# bats test_tags=all
 @test "batch: lines may end as on Windows, and what cannot be read is an error" { on_each _inputs; }
 
 _reserved() {
@@ -130,6 +131,7 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
     and (.[3] | .id == null and .line == 4 and .error == "invalid")' <<<"$output"
 }
 
+# bats test_tags=all
 @test "batch: an object that names a member twice is refused, since either could be meant" {
   create 9 1
   lines '{"step":"take","id":"a","qty":1,"qty":5}' '{"step":"take","id":"a","\u0069d":"b"}' '{"step":"take","id":"c"}' >in
@@ -151,6 +153,7 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
   is taken 50000
 }
 
+# bats test_tags=all
 @test "batch: a reader that hangs up its socket ends it while the input pauses" {
   create 5 1
   mkfifo in

@@ -143,7 +143,7 @@ kept_when_killed() {
   run -0 dlock run -n "$key" -- true
 }
 shows() { [[ "$(dlock inspect "$1")" == *"$2"* ]]; } # KEY TEXT
-@test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_each_store kept_when_killed; }
+@test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_two_stores kept_when_killed; }
 
 # Two hosts have the same line in their crontab.
 same_crontab() {
@@ -159,7 +159,7 @@ same_crontab() {
     dlock force-release -q --yes "$key"
   done
 }
-@test "each store that can: of two hosts with one crontab line one runs it, each time" { on_each_store same_crontab; }
+@test "each store that can: of two hosts with one crontab line one runs it, each time" { on_two_stores same_crontab; }
 
 once_for_each_slot() {
   rm -f pid2 end first second
@@ -233,7 +233,7 @@ once_for_each_slot() {
   [ -e ran ]
   wait_until is_free "$key:once:s1"
 }
-@test "each store that can runs a slot once, and says where and how it ran" { on_each_store once_for_each_slot; }
+@test "each store that can runs a slot once, and says where and how it ran" { on_two_stores once_for_each_slot; }
 
 freed() {
   start_watched waiter dlock run --ttl 2s "$key" -- sleep 60
@@ -320,7 +320,7 @@ asked_one_by_one() {
   [ "$(how_ended one1)" = "exit 79" ]
   is_free "$key:a"
 }
-@test "each store: revoke asks each holder of permits, one by its slot, and ends a run inside a run and one of several keys" { on_each_store asked_one_by_one; }
+@test "each store: revoke asks each holder of permits, one by its slot, and ends a run inside a run and one of several keys" { on_two_stores asked_one_by_one; }
 
 asked_in_vain() {
   can revokes || return 0
@@ -400,7 +400,7 @@ superseded() {
   [ "$(how_ended other)" = "exit 0" ]
   [ "$(<ran)" = 2 ]
 }
-@test "each store whose queue shows it: of those that replace the last one runs, and of the newest; or 78" { on_each_store superseded; }
+@test "each store whose queue shows it: of those that replace the last one runs, and of the newest; or 78" { on_two_stores superseded; }
 
 looked_at() {
   run -0 dlock wait "$key"

@@ -69,6 +69,7 @@ exec setpriv --reuid="$id" --regid="$id" ${group:---clear-groups} -- env HOME="$
 SCRIPT
 }
 
+# bats test_tags=all
 @test "two users' locks of one name are two locks: each is shown with its directory, and root sees all, each with whose it is" {
   mounts_apart || skip "no right to mount"
   as_a_user

@@ -173,6 +173,7 @@ replaced() {
   [[ "$(how_ended one3)" = "exit 0" || "$(how_ended one3)" = "exit 79" ]]
   run -0 dlock run -n "$key" -- true
 }
+# bats test_tags=all
 @test "each store whose queue shows it: readers are replaced, who is inside replaces nobody, and who gives up leaves nothing" { on_each_store replaced; }
 
 # A shell for the command: the pid of its dlock is in waiter.pid.
@@ -288,4 +289,5 @@ kept_without_both() {
     is_free "$key"
   fi
 }
+# bats test_tags=all
 @test "each store that can keeps the lock for --at-least, also when everything of dlock's was killed; not when it is revoked" { on_each_store kept_without_both; }

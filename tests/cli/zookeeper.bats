@@ -84,6 +84,7 @@ locks_and_excludes() { # KEY [OPTION...]
   let_go
 }
 
+# bats test_tags=all
 @test "the fencing token grows: across releases, and a directory that is made again" {
   kazoo_there k
   token() { dlock run "$key" -- sh -c 'echo "$DLOCK_TOKEN"'; }
@@ -98,6 +99,7 @@ locks_and_excludes() { # KEY [OPTION...]
 }
 gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 
+# bats test_tags=all
 @test "a ttl of weeks is what the servers allow, also beyond what the library can count; a lease without a process says so" {
   local ttl
   for ttl in 20m 10d 20d 36500d; do
@@ -110,6 +112,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -n --ttl 20m --kill-after 9m "$key" -- true
 }
 
+# bats test_tags=all
 @test "a lease that is renewed right behind its acquire, on three servers: the new ttl counts, longer or shorter" {
   # shellcheck disable=SC2153  # not ZK
   use "$DLOCK_TEST_ZK3"
@@ -157,6 +160,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   is_free "$key"
 }
 
+# bats test_tags=all
 @test "many names, of which one is known: it is found" {
   local names
   names=$(printf 'nobody%d..invalid,' {1..100}) # the resolver asks no DNS for an empty part
@@ -191,6 +195,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -b "$DLOCK_BACKEND?password-file=$PWD/password" k -- true
 }
 
+# bats test_tags=all
 @test "a folder from which nobody may delete: a lock goes with its session, and nothing is said; not before those inside" {
   kazoo_there k
   [ "$(ask k protect "/kept-$key/k" app app-secret rwc)" = ok ]
@@ -210,6 +215,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 
 # Its server tells nobody of what happens to a node that he may not read.
 is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
+# bats test_tags=all
 @test "a holder whose node nobody may read any more hears within its ttl that it was deleted: 79" {
   kazoo_there k
   start_watched holder dlock run --ttl 1s "$key" -- sleep 60
@@ -235,11 +241,13 @@ is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
   [[ "$output" != *ZOO_* ]]
 }
 
+# bats test_tags=all
 @test "the command inherits nothing of the connection" {
   run -0 dlock run "$key" -- sh -c 'ls -l /proc/self/fd | grep -c socket: || true'
   [ "$output" = "$(sh -c 'ls -l /proc/self/fd | grep -c socket: || true')" ]
 }
 
+# bats test_tags=all
 @test "-vv says what the server answered" {
   hold_lock "$key"
   run -75 dlock run -vv -w 0.2 "$key" -- true

@@ -91,6 +91,7 @@ hold_some() {
   [ -z "$(in_bash dlock config check -b "$store" '')" ]
 }
 
+# bats test_tags=all
 @test "bash on a terminal: stores and keys with colons in them" {
   hold_some
   dlock acquire -b "$store" --ttl 1m app:orders
@@ -127,6 +128,7 @@ hold_some() {
   kill %1
 }
 
+# bats test_tags=all
 @test "fish: live keys of the store that is named, actions of stock before the names of stocks" {
   hold_some
   [ "$(in_fish "dlock inspect -b $store dep")" = deploy/prod ]
@@ -134,6 +136,7 @@ hold_some() {
   [ "$(in_fish "dlock stock take --backend=$store ph")" = phone ]
 }
 
+# bats test_tags=all
 @test "fish and zsh: a file of backends, and keys behind show" {
   hold_some
   printf '[backend.depot]\nurl = "%s"\n' "$store" >"$stage/mine.toml"
@@ -145,6 +148,7 @@ hold_some() {
   in_zsh "dlock config show -b $store dep" 'deploy/prod'
 }
 
+# bats test_tags=all
 @test "zsh: live keys of the store that is named, actions of stock before the names of stocks" {
   hold_some
   set_zsh
@@ -177,6 +181,7 @@ hold_some() {
   [ -z "$(in_bash dlock help run '')" ]
 }
 
+# bats test_tags=all
 @test "fish and zsh: kinds of --events, names of --faults, actions behind help stock" {
   [[ "$(in_fish 'dlock run --events journ')" == journald* ]]
   [[ "$(in_fish 'dlock verify --faults onew')" == oneway* ]]

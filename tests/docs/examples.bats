@@ -55,6 +55,7 @@ ci_lines() { # JOB PART
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
 }
 
+# bats test_tags=all
 @test "GitLab CI: the migration runs under its lock, and fails while another one is at work" {
   recorded "$stage/migrate.sh"
   CI_JOB_URL=https://ci.example/2 bash -e -c "$(ci_lines migrate script)"
@@ -100,6 +101,7 @@ in_yaml() { # FILE EXPRESSION
   broken Dockerfile 's/AS dlock/AS other/' dlock
 }
 
+# bats test_tags=all
 @test "GitHub Actions: the steps deploy under their locks" {
   recorded "$stage/deploy.sh"
   GITHUB_RUN_ID=7 bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["deploy"]["steps"][-1]["run"]')"
@@ -130,6 +132,7 @@ in_yaml() { # FILE EXPRESSION
   [ "$(in_yaml ansible.yml "${task}['failed_when']")" = "migration.rc != 0" ]
 }
 
+# bats test_tags=all
 @test "Jenkins: the steps deploy under their locks" {
   recorded "$stage/deploy.sh"
   BUILD_TAG=shop-7 BRANCH_NAME=fix sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"

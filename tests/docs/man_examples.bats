@@ -105,6 +105,7 @@ backup under nightly" ]
   [[ "$output" == *1h* && "$output" == *'release by hand'* && "$output" == *10m* ]]
 }
 
+# bats test_tags=all
 @test "dlock-stock(1)" {
   recorded charge-card
   run -0 type_all dlock-stock.1
@@ -136,6 +137,7 @@ nightly-report under order-import
 deploy.sh under catalog" ]
 }
 
+# bats test_tags=all
 @test "dlock-mysql(7)" {
   need_servers
   start_mysql one

@@ -60,6 +60,7 @@ options_of_all() {
   done
 }
 
+# bats test_tags=all
 @test "each environment variable that dlock(1) tells is set for the command or read by dlock" {
   set_for_command=$(dlock run k -- env | grep -oE '^DLOCK_[A-Z]+' | sort -u)
   in_help=$(all_help | grep -oE 'DLOCK_[A-Z_]+' | sort -u)
@@ -198,6 +199,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }
 }
 
+# bats test_tags=all
 @test "each JSON schema that the program prints is in dlock-json(5)" {
   schemas=$(grep -rhoE '"dlock\.[a-z._-]+/[12]' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 15 ]
@@ -216,6 +218,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   done
 }
 
+# bats test_tags=all
 @test "the programs and pages that a man page sends its reader to exist" {
   for name in $(grep -ohE '\*dlock[a-z.-]*\*\([0-9]\)' "$root"/man/*.scd | tr -d '*' | sort -u); do
     [ -e "$root/man/$(sed -E 's/\(([0-9])\)/.\1.scd/' <<<"$name")" ] || { echo "there is no page $name"; return 1; }

@@ -107,6 +107,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [[ "$output" == *"could not be confirmed"*"the server fell silent"* ]]
 }
 
+# bats test_tags=all
 @test "a keeper that says lost: TERM at once, to the descendants too" {
   script_ticking
   keeper_does "grant 30000; hear; sleep $((800 * slowness)); lost it was taken by ci-4; serve"
@@ -214,6 +215,7 @@ ends_in_its_lease() { # STEPS MS [OPTION]: of the command
   not_run "*/dlock-redis ended with status 3*nothing was run"* 'exit 3'
 }
 
+# bats test_tags=all
 @test "--wait ends with a keeper that is busy, not when a connection would have been given up" {
   keeper_does busyloop
   local began=$SECONDS
@@ -356,6 +358,7 @@ given_up() { # STATUS SCRIPT WORD...: of dlock run
   given_up 79 'grant 1000; garbage; freeze' --ttl 1s k -- sleep 20
 }
 
+# bats test_tags=all
 @test "a keeper that is deaf when INT ends the wait is killed and reaped, too" {
   keeper_does freeze
   start_watched end dlock run k -- true

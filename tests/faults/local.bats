@@ -126,6 +126,7 @@ lock_file() { echo "$locks"/*.lock; }
   done
 }
 
+# bats test_tags=all
 @test "a waiter that was SIGSTOPped with its process group and continued alone takes its turn" {
   hold_lock k
   start_watched end dlock run k -- true
@@ -135,6 +136,7 @@ lock_file() { echo "$locks"/*.lock; }
   [ "$(how_ended end)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "a holder that is SIGSTOPped is no waiter: nobody passes it" {
   start_watched a dlock run -q k -- work a
   wait_until filled a.pid

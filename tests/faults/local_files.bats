@@ -55,6 +55,7 @@ lock_file() { echo "$locks"/*.lock; }
 watches() { readlink "/proc/$1"/fd/* | grep -q inotify; } # PID
 has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
 
+# bats test_tags=all
 @test "the lock directory, or one above it, moved under a holder that watches it: 79, and the next one gets the lock" {
   local moved
   for moved in a a/b/locks; do
@@ -124,6 +125,7 @@ has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
   done
 }
 
+# bats test_tags=all
 @test "the lock directory moved between two attempts: the next one is made where its path leads to then" {
   start_watched a dlock run -q k -- work first
   wait_until filled first.pid
@@ -137,6 +139,7 @@ has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
   how_ended b
 }
 
+# bats test_tags=all
 @test "the lock directory moved under a lease without a process: its keeper ends" {
   dlock acquire --ttl 1m k
   local keeper
@@ -196,6 +199,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   run -79 dlock fence db 8
 }
 
+# bats test_tags=all
 @test "callers that make a fence file at the same time agree on the highest token" {
   local token
   for token in {1..12}; do start bash -c "dlock fence -w 20 db $token || [ \$? = 79 ]; echo \$? >end.$token"; done
@@ -336,6 +340,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "gc of a store in which nothing may be changed is one clear error" {
   need_root
   local disk=$BATS_TEST_TMPDIR/disk
@@ -351,6 +356,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ "$(grep -c 'Read-only' <<<"$stderr")" = 1 ]
 }
 
+# bats test_tags=all
 @test "a directory where no file can be made is a clear error" {
   need_root
   run -71 dlock run -n -b local:/proc k -- touch ran
@@ -383,6 +389,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "unset HOME, an empty environment, umask 077 and 000" {
   run -0 env -u HOME dlock run k -- true
   run -0 env -i "$DLOCK" run -b "$DLOCK_BACKEND" k -- /bin/true
@@ -414,6 +421,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   run -0 dlock run -n k -- true
 }
 
+# bats test_tags=all
 @test "no descriptors left for a stock is an error of the system, not of its owner" {
   run bash -c 'exec 3>&- 4>&- 5>&-; ulimit -n 5; exec dlock stock create s --quantity 5'
   [ "$status" = 71 ]
@@ -421,6 +429,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   run -0 dlock stock create s --quantity 5
 }
 
+# bats test_tags=all
 @test "no process left for the command is 71, and the lock is free again" {
   need_root
   open_world

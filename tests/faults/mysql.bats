@@ -54,6 +54,7 @@ teardown() { end_world; }
 # bats test_tags=all
 @test "server SIGKILLed and restarted: --at-least keeps, --once remembers" { kept_over_restart one restart_mysql --once s; }
 
+# bats test_tags=all
 @test "server gone for good: the command is ended before its lease is, 79, with the reason; a new one gets 69" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   wait_until begun 1
@@ -65,6 +66,7 @@ teardown() { end_world; }
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "server SIGSTOPped beyond the lease: the command is ended before, 79; when it wakes the waiter is served" {
   hold_section a
   wait_section b
@@ -182,6 +184,7 @@ refused_soon() { # STATUS PATTERN
   with_each_strategy logging refused_soon 78 'binlog_format=ROW'
 }
 
+# bats test_tags=all
 @test "an account that is locked: 77, and neither --fallback nor --if-unavailable is for it" {
   sql one "CREATE USER barred; GRANT ALL ON locks.* TO barred; ALTER USER barred ACCOUNT LOCK"
   use "$(mysql_url one barred)"

@@ -139,6 +139,7 @@ kill_and_release() { # MOST
   wait_until ended "$(cat keeper.pid)"
 }
 
+# bats test_tags=all
 @test "TERM, INT, HUP and QUIT do not end a keeper" {
   start_watched end dlock run --ttl 1s k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
   wait_until filled keeper.pid
@@ -173,6 +174,7 @@ both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
   [ "$(how_ended end)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "dlock is stopped where no /proc is mounted: its keeper ends the command all the same" {
   mounts_apart || skip "no right to mount"
   export MEMORY_KEEPER_DEAF_FROM=1
@@ -185,6 +187,7 @@ both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
   [ "$(how_ended end)" = "exit 79" ]
 }
 
+# bats test_tags=all
 @test "dlock is stopped and the lock is taken away: its keeper ends the command after --kill-after, and 79" {
   export MEMORY_KEEPER_LOST=$PWD/taken
   hold_worker --ttl 30s --kill-after 300ms
@@ -318,9 +321,11 @@ killed_in_login() {
   run ! pgrep -f "^sleep $tag"
 }
 
+# bats test_tags=all
 @test "dlock is killed: what the command started through su -l is ended before the lock is free" {
   killed_in_login su -l nobody -s /bin/sh -c
 }
+# bats test_tags=all
 @test "dlock is killed: what the command started through runuser -l is ended before the lock is free" {
   killed_in_login runuser -l nobody -s /bin/sh -c
 }
@@ -328,6 +333,7 @@ killed_in_login() {
   killed_in_login sudo -u nobody sh -c
 }
 
+# bats test_tags=all
 @test "dlock is stopped and the lock is taken away: what the command started through a login is ended" {
   export MEMORY_KEEPER_LOST=$PWD/taken
   in_login su -l nobody -s /bin/sh -c

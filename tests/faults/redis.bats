@@ -41,6 +41,7 @@ teardown() { end_world; }
   [ "$(how_ended b)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "held without a command (dlock hold) for longer than a ttl: kept" {
   hold_lock --ttl 2s k
   run -75 dlock run -q -w 3 k -- true
@@ -64,6 +65,7 @@ teardown() { end_world; }
   done
 }
 
+# bats test_tags=all
 @test "--fair: in order of arrival after an outage with data, also when new ones take and free the lock before the waiters are back" {
   start_redis durable --appendonly yes --appendfsync always
   use "$(redis_url durable)"
@@ -116,6 +118,7 @@ restarted_with_data() {
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting" {
   hold_section a
   wait_section b
@@ -157,6 +160,7 @@ restarted_with_data() {
 }
 
 # The next renewal would come after 200 s.
+# bats test_tags=all
 @test "server restarted empty: a holder of any mode hears of it by the end of its connection, 79" {
   local mode i=0
   for mode in '' --shared '--permits 3'; do
@@ -337,6 +341,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   silent_behind_the_grant 3
 }
 
+# bats test_tags=all
 @test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {
   kill -STOP "$(pid_of_redis one)"
   run -69 dlock run -n --connect-timeout 300ms k -- touch ran

@@ -31,6 +31,7 @@ SCRIPT
   jq -e --arg store "$(redis_url spare)" '.outcome == "ran" and .store == $store and .token > 0' report
 }
 
+# bats test_tags=all
 @test "--fallback: the server is hung; the second one is asked after --connect-timeout, and the command runs under its lock" {
   kill -STOP "$(pid_of_redis one)"
   local begin
@@ -204,6 +205,7 @@ TOML
   [ ! -e again ]
 }
 
+# bats test_tags=all
 @test "without a choice the command does not run: 69, in the report too" {
   kill_redis one
   run -69 dlock run -n --report report k -- touch ran
@@ -235,6 +237,7 @@ takes() { # MS WORD...
   takes 700 run -69 dlock run --connect-timeout 700ms -b "$(redis_url spare)" k -- true
 }
 
+# bats test_tags=all
 @test "--connect-timeout: a server that comes back in time is used" {
   kill_redis one
   start_watched a dlock run -q --connect-timeout 15s k -- true
@@ -243,6 +246,7 @@ takes() { # MS WORD...
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "-w bounds the whole: neither a dead server nor a busy lock is waited for any longer" {
   kill -STOP "$(pid_of_redis one)"
   takes 400 run -69 dlock run -w 400ms --connect-timeout 300ms k -- true

@@ -246,6 +246,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ "$(redis_cli one exists k)" = 0 ]
 }
 
+# bats test_tags=all
 @test "the password changes under a holder: what is open goes on, and a new connection is refused with 77" {
   start_redis one
   redis_cli one config set requirepass before
@@ -307,6 +308,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "one name for the primary: holder and waiter follow it through a failover" {
   start_redis one --repl-diskless-sync-delay 0 --unixsocket "$PWD/one.sock"
   start_redis two --repl-diskless-sync-delay 0 --unixsocket "$PWD/two.sock" --replicaof 127.0.0.1 "$(port_of one)"

@@ -74,6 +74,7 @@ SCRIPT
   refused "0 of 2 replicas" -n
 }
 
+# bats test_tags=all
 @test "a waiter that is served and not confirmed gives the lock back" {
   start_pair
   use "$(redis_url one)?wait_replicas=1"
@@ -101,6 +102,7 @@ SCRIPT
   nothing_is_left_on one
 }
 
+# bats test_tags=all
 @test "a user who may not WAIT is told so: 77, and nothing is left" {
   start_pair
   redis_cli one acl setuser default -wait

@@ -29,6 +29,7 @@ use() { export DLOCK_BACKEND=$1; } # URL
   DLOCK_PASSWORD=right run -0 dlock run -n -b "$url" k -- true
 }
 
+# bats test_tags=all
 @test "a user of some keys alone is shown those, and how many not (77); what he is told to do next can be done" {
   redis_cli one acl setuser app on '>right' '~app:*' '~dlock:*app:*' '&*' '+@all'
   dlock acquire --ttl 60s other
@@ -304,6 +305,7 @@ SCRIPT
 
 # --- what others have written ----------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "something else in dlock's own keys is 78 with what to look for; no script is shown, and nothing is held" {
   redis_cli one hset 'dlock:{k}:fence' field 1
   run -78 dlock run -n k -- touch ran
@@ -347,6 +349,7 @@ SCRIPT
 
 # --- what others wrote -----------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "a holder's record that is not UTF-8 and steers terminals: shown without harm, and valid as JSON" {
   local reason=$'\e[2J\xe0\x80\x80\xed\xa0\x80\xf4\x90\x80\x80\xff'
   redis_cli one set k owner px 60000

@@ -31,8 +31,10 @@ through_proxy() {
 }
 # bats test_tags=all
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+# bats test_tags=all
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 
+# bats test_tags=all
 @test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
 # bats test_tags=all
 @test "every kind: memory is full: what is held is renewed and given back, and nothing new is had" {

@@ -53,6 +53,7 @@ through_proxy() {
   sale_without_an_answer
 }
 
+# bats test_tags=all
 @test "the server is killed and comes back with its data while CMD runs: sold once" {
   start_redis one --appendonly yes --appendfsync always
   use "$(redis_url one)"
@@ -81,6 +82,7 @@ through_proxy() {
   is total 10
 }
 
+# bats test_tags=all
 @test "while the server is away a take waits for it, until the connect timeout: 69" {
   start_redis one
   use "$(redis_url one)"

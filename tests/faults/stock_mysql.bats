@@ -143,12 +143,14 @@ last_item() { # WAY
   sql_says one 'SELECT SUM(quantity) FROM locks.dlock_stock_segment' 9
 }
 
+# bats test_tags=all
 @test "no right to change the tables: 77, and nothing has happened" {
   create 4 2
   DLOCK_PASSWORD=reader-secret run -77 dlock stock take phone -b "$(mysql_url one reader)"
   is total 4
 }
 
+# bats test_tags=all
 @test "a server that takes no changes: 69" {
   create 4 2
   sql one 'SET GLOBAL read_only = ON'

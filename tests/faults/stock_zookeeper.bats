@@ -45,6 +45,7 @@ through_proxy() {
   is total 8
 }
 
+# bats test_tags=all
 @test "a machine that is gone gives back what it had set aside when the ttl is over, and not before" {
   start_zookeeper one
   use "$(zookeeper_url one)"
@@ -96,6 +97,7 @@ through_proxy() {
   is total 4
 }
 
+# bats test_tags=all
 @test "a drop that is interrupted leaves nothing that gc does not sweep" {
   start_zookeeper one
   start_proxy one frames

@@ -28,14 +28,17 @@ through_proxy() { # [?mode=ex]
 # bats test_tags=all
 @test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }
 
+# bats test_tags=all
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
   through_proxy ''
   silent_behind_the_grant 3
 }
 
 is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
 
+# bats test_tags=all
 @test "the key is deleted by hand: 79, and it is not made again" {
   local mode
   for mode in '' '?mode=ex'; do

@@ -45,6 +45,7 @@ is_told_at_once() { # URL
   for url in $(urls one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
 }
 
+# bats test_tags=all
 @test "who looks at all locks is told within the connection's time-out that no server can be reached, 69" {
   local url command before
   for url in redis+sentinel://127.0.0.1:1/main redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do

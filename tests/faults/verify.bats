@@ -48,6 +48,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ -z "$(left_behind)" ]
 }
 
+# bats test_tags=all
 @test "verify: its workers obey no configuration, that of the system neither" {
   mounts_apart || skip "no right to mount"
   cp -a /etc etc
@@ -156,6 +157,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   wait_until none_left
 }
 
+# bats test_tags=all
 @test "verify: a picture that goes nowhere is not a failure" {
   verified --duration 1s --workers 2 --faults none --svg /dev/null
   [ "$status" = 0 ]
@@ -218,6 +220,7 @@ SCRIPT
   grep -q 'exclusion broken' picture.svg
 }
 
+# bats test_tags=all
 @test "caught: a keeper that renews too late" {
   start_redis one
   local real

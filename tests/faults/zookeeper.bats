@@ -162,6 +162,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "a server that accepts and says nothing: 69 after the time-out, and nothing was run" {
   own_server
   kill -STOP "$(pid_of_server own)"
@@ -171,6 +172,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "servers that demand a login: 77, and how to give one; with a user the command runs" {
   own_server enforce.auth.enabled=true enforce.auth.schemes=digest
   run -77 dlock run -n --if-unavailable run "$key" -- touch ran
@@ -238,6 +240,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "force-release: the holder notices at once, 79" {
   start_watched a dlock run --ttl 20s "$key" -- section --for 30
   wait_until begun 1
@@ -247,6 +250,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   [ "$(how_ended b)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "a key that is another session's own node: held, to run, wait, inspect and force-release alike" {
   start_watched a dlock run -b "$(zookeeper_url one)?recipe=simple" --ttl 20s "$key" -- section --for 30
   wait_until begun 1
@@ -285,6 +289,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   [ "$in_time" -ge 6 ]
 }
 
+# bats test_tags=all
 @test "one node is deleted by hand: 79, and it is not made again" {
   kazoo k
   start_watched a dlock run --ttl 20s "$key" -- section --for 30

@@ -23,6 +23,7 @@ children() { ask k children "$path"; } # of kazoo k
   each_shuts_out_the_other c read
 }
 
+# bats test_tags=all
 @test "bridge, shared: Curator's mutex and writer are waited for, and Curator's writer waits" {
   curator c
   theirs_shuts_out c mutex --shared
@@ -71,6 +72,7 @@ children() { ask k children "$path"; } # of kazoo k
   [ "$(ask c take e semaphore:3 "$path" 5000)" = "held e" ]
 }
 
+# bats test_tags=all
 @test "several keys at once and Curator's multi lock: one common path is enough to shut out" {
   curator c
   [ "$(ask c take m multi "$path/a,$path/b" 5000)" = "held m" ]
@@ -84,6 +86,7 @@ children() { ask k children "$path"; } # of kazoo k
   [ "$(ask c take o mutex "$path/a" 5000)" = "held o" ]
 }
 
+# bats test_tags=all
 @test "the nodes are those that Curator makes, and kazoo's beside them with adjacent numbers" {
   kazoo k
   local uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
@@ -129,6 +132,7 @@ children() { ask k children "$path"; } # of kazoo k
   dies_with_the_lock c mutex
 }
 
+# bats test_tags=all
 @test "dlock and its keeper die with the lock: Curator has it when the session is over" {
   curator c
   start_watched a dlock run --ttl 2s "$key" -- section --for 30
@@ -141,6 +145,7 @@ children() { ask k children "$path"; } # of kazoo k
   [ "$(tail -n 1 history)" = "$last" ]
 }
 
+# bats test_tags=all
 @test "inspect shows who holds and who waits, also those of Curator; force-release frees them" {
   curator c
   curator d
@@ -157,6 +162,7 @@ children() { ask k children "$path"; } # of kazoo k
   run -75 attempt true
 }
 
+# bats test_tags=all
 @test "revoke asks Curator's holder by __REVOKE__, and is done when that has released it" {
   curator c
   [ "$(ask c revocable a "$path" 5000)" = "held a" ]

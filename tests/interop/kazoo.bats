@@ -16,6 +16,7 @@ teardown() { end_world; }
   each_shuts_out_the_other k write
 }
 
+# bats test_tags=all
 @test "bridge, shared: kazoo's Lock and WriteLock are waited for, and kazoo's WriteLock waits" {
   kazoo k
   theirs_shuts_out k lock --shared
@@ -71,6 +72,7 @@ teardown() { end_world; }
   let_go
 }
 
+# bats test_tags=all
 @test "kazoo reads who holds and who waits among dlock's nodes" {
   kazoo k
   kazoo l
@@ -96,6 +98,7 @@ teardown() { end_world; }
   dies_with_the_lock k lock
 }
 
+# bats test_tags=all
 @test "a waiter that gives up leaves nothing in kazoo's way" {
   kazoo k
   [ "$(ask k take a lock "$path" 5000)" = "held a" ]

@@ -19,6 +19,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   free
 }
 
+# bats test_tags=all
 @test "session: a foreign holder whose client dies lets dlock in at once" {
   with session
   open_session other app@one
@@ -66,6 +67,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   done
 }
 
+# bats test_tags=all
 @test "row: dlock shuts a foreign FOR UPDATE out" {
   with row
   hold_lock k
@@ -92,6 +94,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   [ "$(sql one 'SELECT state FROM shop.orders ORDER BY id')" = "$(printf '2\n3\n0')" ]
 }
 
+# bats test_tags=all
 @test "row: by a unique column that is text" {
   shop
   order orders:code=b
@@ -101,6 +104,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   let_go
 }
 
+# bats test_tags=all
 @test "row: a reader of the row, at any isolation level, does not wait for dlock, nor dlock for it" {
   shop
   order orders:id=42
@@ -120,6 +124,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   sql app@one "SET innodb_lock_wait_timeout = 1; INSERT INTO shop.orders (id) VALUES (999)"
 }
 
+# bats test_tags=all
 @test "X10: row: a column without an index is 78 and named; no other row is locked by that" {
   shop
   order orders:note=same
@@ -129,6 +134,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 9'
 }
 
+# bats test_tags=all
 @test "row: no such table, no such column, a view, an engine without transactions, no number, no date: 78 with the name" {
   shop
   sql one "ALTER TABLE shop.orders ADD day DATE, ADD at TIMESTAMP NULL, ADD KEY (day), ADD KEY (at); \
@@ -150,6 +156,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "row: no right to the table is 77" {
   shop
   sql one 'CREATE DATABASE closed; CREATE TABLE closed.orders (id INT PRIMARY KEY); INSERT INTO closed.orders VALUES (1)'
@@ -247,6 +254,7 @@ uncommitted() { # STRATEGY STATEMENT
   done
 }
 
+# bats test_tags=all
 @test "the strategies do not exclude each other: what the manual says" {
   hold_lock k
   local strategy
@@ -286,6 +294,7 @@ SCRIPT
   done
 }
 
+# bats test_tags=all
 @test "X10: REPEATABLE READ: a transaction that is older than the lock sees the past, and one begun under it does not" {
   sql one 'CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 5)'
   open_session early app@one
@@ -302,6 +311,7 @@ SCRIPT
   let_go
 }
 
+# bats test_tags=all
 @test "row: the command itself must not write the row that dlock has locked for it: it would wait for its own dlock" {
   shop
   order orders:id=42

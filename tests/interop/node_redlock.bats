@@ -52,6 +52,7 @@ CODE
 @test "node-redlock 4 holds two keys and extends: dlock is refused, waits, and is woken by the release" { both_hold 4; }
 @test "node-redlock 5 holds two keys and extends: dlock is refused, waits, and is woken by the release" { both_hold 5; }
 
+# bats test_tags=all
 @test "both generations wait for dlock, and are served within their retry time" {
   node_peer peer <<'CODE'
 for (const generation of [4, 5]) {
@@ -67,6 +68,7 @@ CODE
   gap_below 1000 # retries every 200 ms +- 100
 }
 
+# bats test_tags=all
 @test "node-redlock dies with the lock: dlock has it when its time is over" {
   node_peer peer <<'CODE'
 await redlock(5).take('k', 1500);

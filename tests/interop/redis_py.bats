@@ -80,6 +80,7 @@ CODE
   gap_below 400
 }
 
+# bats test_tags=all
 @test "redis-py extends while dlock waits: dlock goes on waiting, and gets it after the release" {
   python_peer peer <<'CODE'
 lock = server.lock("k", timeout=0.6)
@@ -113,6 +114,7 @@ CODE
   gap_below 2300
 }
 
+# bats test_tags=all
 @test "dlock and its keeper die with the lock: redis-py has it when the lease ends" {
   python_peer peer <<'CODE'
 say(server.lock("k", timeout=5).acquire(blocking_timeout=10))
@@ -124,6 +126,7 @@ CODE
   [ "$output" = True ]
 }
 
+# bats test_tags=all
 @test "a redis-py lock without a timeout: dlock waits as long as it is told, and is served after the release" {
   redis_cli one set k for-ever nx
   run -75 dlock run -q -w 0.5 k -- true
@@ -192,6 +195,7 @@ CODE
   run -0 dlock run -q -w 10 k -- true
 }
 
+# bats test_tags=all
 @test "keys with spaces, braces and every letter are the same key to both" {
   python_peer peer <<'CODE'
 for key in ["a b", "{a}b", "a{", "ключ", "k:owner", "x/y"]:
@@ -201,6 +205,7 @@ CODE
   [ "$(sort -u <<<"$output")" = True ]
 }
 
+# bats test_tags=all
 @test "waiting works where CLIENT TRACKING is refused" {
   redis_cli one acl setuser default '-client|tracking'
   [[ "$(redis_cli one client tracking on 2>&1)" == NOPERM* ]]
@@ -276,6 +281,7 @@ CODE
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "a token of text is shown as it is, one of bytes in hex" {
   redis_cli one set text my-token
   printf 'SET bytes "\\xff\\x00\\x01" PX 600000\n' | redis_cli one >&2

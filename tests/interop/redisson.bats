@@ -163,13 +163,17 @@ CODE
 @test "spin: each excludes the other and is seen by it, though Redisson's tells nobody" { both_ways spin spin; }
 # bats test_tags=all
 @test "fenced: each excludes the other and wakes it" { both_ways fenced fenced; }
+# bats test_tags=all
 @test "fair: each excludes the other and wakes it" { both_ways fair fair; }
+# bats test_tags=all
 @test "write lock: each excludes the other and wakes it" { both_ways write write; }
 # bats test_tags=all
 @test "Redisson's readers and dlock's writer: each excludes the other and wakes it" { both_ways read write; }
+# bats test_tags=all
 @test "Redisson's writer and dlock's reader: each excludes the other and wakes it" { both_ways write read; }
 # bats test_tags=all
 @test "semaphore: the last permit is had by one of them, and each wakes the other" { both_ways semaphore semaphore; }
+# bats test_tags=all
 @test "permits that end by themselves: the last one is had by one of them, and each wakes the other" { both_ways permits permits; }
 
 @test "fair: in the order of their coming, services and dlocks; a dlock that died is passed over in its 5 s" {
@@ -201,6 +205,7 @@ CODE
   [ "$(redis_cli one exists k 'redisson_lock_queue:{k}' 'redisson_lock_timeout:{k}')" = 0 ]
 }
 
+# bats test_tags=all
 @test "rw: readers of both are in together; a service's reader that died does not keep dlock's writer out for ever" {
   as read
   python_peer reader <<CODE

@@ -35,6 +35,7 @@ refused() { # FILE INCLUDE
   refused lib/x.h '<doctest/doctest.h>'
 }
 
+# bats test_tags=all
 @test "only lib/lock/patience reads a WaitPolicy; cmd makes it" {
   for file in backends/local/lock.cpp lib/run/x.h; do
     echo '  if (spec_.wait.once || wait->until) return;' >"$tree/$file"
@@ -47,6 +48,7 @@ refused() { # FILE INCLUDE
   run -0 "$root/scripts/check-layers" "$tree"
 }
 
+# bats test_tags=all
 @test "an include from a room into one above it, beside it, or into none is refused" {
   refused cmd/options/x.h '"cmd/show/output.h"'
   refused cmd/wiring/x.cpp '"cmd/program.h"'

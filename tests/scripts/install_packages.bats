@@ -39,12 +39,14 @@ answered() { # STATUS PART...
   answered 69 "no network" "Temporary failure resolving 'deb.example'" "sources.list"
 }
 
+# bats test_tags=all
 @test "a package that no source has is named" {
   apt_says 'E: Unable to locate package scdoc'
   install_packages build
   answered 69 "no package source has scdoc" "'main'"
 }
 
+# bats test_tags=all
 @test "no root and no sudo: the command for root is shown" {
   program id 'echo 1000'
   apt_says 'never called'
@@ -56,6 +58,7 @@ answered() { # STATUS PART...
   [ ! -s "$calls" ]
 }
 
+# bats test_tags=all
 @test "an unsupported release is named, and nothing is tried" {
   apt_says 'never called'
   printf 'PRETTY_NAME="Debian GNU/Linux 11 (bullseye)"\nID=debian\nVERSION_ID="11"\n' >"$DLOCK_OS_RELEASE"
@@ -64,6 +67,7 @@ answered() { # STATUS PART...
   [ ! -s "$calls" ]
 }
 
+# bats test_tags=all
 @test "a package of which only a half is there is installed again, even when its command exists" {
   local state
   for state in unpacked half-configured half-installed; do
@@ -75,6 +79,7 @@ answered() { # STATUS PART...
   done
 }
 
+# bats test_tags=all
 @test "an installation that says it has worked, and has not, is a failure" {
   program apt-get "echo \"\$*\" >>'$calls'; exit 0"
   install_packages docs
@@ -90,6 +95,7 @@ answered() { # STATUS PART...
   [ ! -s "$calls" ]
 }
 
+# bats test_tags=all
 @test "quickstart says that the disk is full" {
   local tree=$BATS_TEST_TMPDIR/tree
   mkdir -p "$tree/scripts"

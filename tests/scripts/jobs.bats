@@ -66,6 +66,7 @@ add_job faults/it bats '' faults
 JOB
 }
 
+# bats test_tags=all
 @test "a test that fails beside others and passes alone is passed, and said to be retried" {
   run -0 jobs_run "$(failing_at_first 1 2)"
   echo "$output"
@@ -81,6 +82,7 @@ JOB
   [[ "${lines[-1]}" == "0 passed, 3 failed, 0 skipped, 0 retried" ]]
 }
 
+# bats test_tags=all
 @test "a missing foreign client is skipped where one can see it, and a failure with CI=true" {
   export NODE_PATH=$BATS_TEST_TMPDIR/none root
   run -0 bash -c ". '$root/tests/support/peers.bash'; NODE_PATH=$NODE_PATH; skip() { echo \"skip: \$*\"; exit 0; }; node_peer x </dev/null"
@@ -92,6 +94,7 @@ JOB
 # KIND STATUS PASSED-FAILED-SKIPPED OUTPUT
 counts() { [ "$(printf '%b' "$4" | counted "$1" "$2")" = "$3" ]; }
 
+# bats test_tags=all
 @test "bats: what passed, failed and was skipped is counted, and what never reported is a failure" {
   counts bats 1 "2 1 1" '1..4\nok 1 a\nnot ok 2 b\nok 3 c # skip why\nok 4 d\n'
   counts bats 1 "1 3 0" '1..4\nok 1 a\n'
@@ -106,6 +109,7 @@ counts() { [ "$(printf '%b' "$4" | counted "$1" "$2")" = "$3" ]; }
   counts doctest 0 "0 1 0" '[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped\n'
 }
 
+# bats test_tags=all
 @test "program: the status decides" {
   counts program 0 "1 0 0" ''
   counts program 77 "0 0 1" ''

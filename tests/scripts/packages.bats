@@ -13,6 +13,7 @@ unlisted() { "$root/tests/support/unlisted_commands.py" "$1"; }
   [ "$output" = "" ] || { echo "COMMAND PACKAGE FILE...: $output"; false; }
 }
 
+# bats test_tags=all
 @test "a command that no listed package has is found, wherever a command can stand" {
   mkdir -p "$BATS_TEST_TMPDIR/scripts"
   echo 'bash build what' >"$BATS_TEST_TMPDIR/scripts/packages.txt"
@@ -27,6 +28,7 @@ unlisted() { "$root/tests/support/unlisted_commands.py" "$1"; }
   [ "$output" = "" ]
 }
 
+# bats test_tags=all
 @test "a function is no command, whatever package of this machine has a command of that name" {
   mkdir -p "$BATS_TEST_TMPDIR/scripts" "$BATS_TEST_TMPDIR/tests"
   echo 'bash build what' >"$BATS_TEST_TMPDIR/scripts/packages.txt"

@@ -11,16 +11,14 @@ programs=${DLOCK%/bin/dlock}/tests # of tests/support/programs
 python=(/usr/bin/python3 -S -E -B) # and nothing is written beside what it runs
 
 set_world() {
-  local name
-  for name in "${!DLOCK_@}"; do
-    # Where the test servers are is for the test to know; dlock would call it an unknown setting.
-    if [[ $name == DLOCK_TEST_* ]]; then export -n "${name?}"; else unset "$name"; fi
-  done
-  unset "${!XDG_@}" NO_COLOR
+  # Where the test servers are is for the test to know; dlock would call it an unknown setting.
+  local settings=("${!DLOCK_@}")
+  export -n NO_COLOR "${!DLOCK_TEST_@}"
+  # shellcheck disable=SC2048,SC2086 # what is empty is not a name
+  unset ${settings[*]/#DLOCK_TEST_*/} "${!XDG_@}" NO_COLOR
   [ -x "$DLOCK" ] || { echo "there is no $DLOCK: cmake --preset ci && cmake --build --preset ci" >&2; return 1; }
   locks=$BATS_TEST_TMPDIR/locks
-  mkdir -m 700 "$locks"
-  mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/work"
+  mkdir -m 700 "$locks" "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/work"
   ln -s "$DLOCK" "$BATS_TEST_TMPDIR/bin/dlock"
   export DLOCK_BACKEND=local:$locks HOME=$BATS_TEST_TMPDIR PATH=$BATS_TEST_TMPDIR/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm
   started=() holder=
@@ -99,7 +97,7 @@ nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS
 need_root() { [ "$(id -u)" = 0 ] || skip "needs root to become another user"; }
 # Lets that user into this test's world, with a copy of the program: its own folder may be closed to them.
 open_world() {
-  chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+  chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR"/{bin,work}
   cp --remove-destination "$(realpath "$DLOCK")" "$BATS_TEST_TMPDIR/bin/dlock"
 }
 
