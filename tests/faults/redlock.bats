@@ -197,7 +197,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 # bats test_tags=all
 @test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
   five_servers
-  ttl=$((6 * slowness))s hold_section a
+  ttl=$((3 * slowness))s hold_section a
   redis_cli vote1 del k
   redis_cli vote2 del k
   wait_until all_say "1 1 1 1 1" exists k

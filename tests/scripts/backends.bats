@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # -DDLOCK_BACKENDS builds what it names, and asks for nothing else.
 bats_require_minimum_version 1.5.0
 
@@ -9,7 +10,6 @@ setup() {
 
 configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; }
 
-# bats test_tags=all
 @test "the libraries, programs, pages and packages of a backend that is left out are not asked for" {
   run -0 configure "-DDLOCK_BACKENDS=local;redis"
   run ! grep -E '^dlock_(shared_z|connector|zookeeper_mt)_LIBRARY' "$tree/CMakeCache.txt"
@@ -21,7 +21,6 @@ configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; 
   [[ $output == *'"dlock;redis"'* ]]
 }
 
-# bats test_tags=all
 @test "a backend that does not exist, and one that cannot be left out, are named" {
   run ! configure "-DDLOCK_BACKENDS=local;nowhere"
   [[ $output == *"there is no backend 'nowhere'"* ]]
@@ -29,7 +28,6 @@ configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; 
   [[ $output == *"'local' is a part of dlock itself"* ]]
 }
 
-# bats test_tags=all
 @test "a library that is missing is named with its package" {
   # As where nothing is installed: the system's folders are not looked into.
   echo 'set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)' >"$BATS_TEST_TMPDIR/nothing.cmake"

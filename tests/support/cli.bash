@@ -29,7 +29,7 @@ set_world() {
 end_world() {
   local pid file
   for file in "$BATS_TEST_TMPDIR"/work/*.pid; do
-    [ ! -s "$file" ] || started+=("$(cat "$file")")
+    if read -r pid 2>/dev/null <"$file"; then started+=("$pid"); fi
   done
   for pid in "${started[@]}" ${holder:+"$holder"}; do
     ours "$pid" || continue
@@ -42,13 +42,17 @@ end_world() {
 # A pid from long ago may belong to somebody else by now: only processes that live in this test's world are ended. (A
 # Redis server writes its title over its environment.)
 ours() {
-  grep -qzF "HOME=$BATS_TEST_TMPDIR" "/proc/$1/environ" 2>/dev/null ||
-    [[ $(readlink "/proc/$1/cwd") == "$BATS_TEST_TMPDIR"/* ]]
+  local environment
+  mapfile -d '' -t environment 2>/dev/null <"/proc/$1/environ" || environment=()
+  [ ${#environment[@]} -gt 0 ] || return # it has ended
+  [[ "${environment[*]}" == *"HOME=$BATS_TEST_TMPDIR"* || $(readlink "/proc/$1/cwd") == "$BATS_TEST_TMPDIR"/* ]]
 }
 
 # An executable file in PATH: script NAME < TEXT. Its working directory is the test's.
 script() {
-  cat >"$BATS_TEST_TMPDIR/bin/$1"
+  local text
+  IFS= read -r -d '' text || true
+  printf %s "$text" >"$BATS_TEST_TMPDIR/bin/$1"
   chmod +x "$BATS_TEST_TMPDIR/bin/$1"
 }
 
@@ -115,8 +119,8 @@ now_ms() {
   echo "$((10#${up/./} * 10))"
 }
 filled() { [ -s "$1" ]; }
-lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE N
-in_state() { [[ $(process_state "$1") == ["$2"] ]]; } # PID LETTERS
+lines_in() { [ -e "$1" ] && says "$1" $'\n' "$2"; } # FILE N
+in_state() { look_at_process "$1" && [[ $state == ["$2"] ]]; } # PID LETTERS
 
 # How many holders or waiters KEY has: count holders KEY
 count() { dlock inspect --json -- "$2" | "$programs/json_part" --count "/$1"; }
@@ -138,18 +142,18 @@ start() {
 watched() { "$programs/watched" "$@"; }
 start_watched() { # FILE COMMAND...
   local file=$1
-  rm -f -- "$file.pid" # of the one before it
+  [ ! -e "$file.pid" ] || rm -- "$file.pid" # of the one before it
   start "$programs/watched" "$@"
   wait_until filled "$file.pid"
 }
 how_ended() { # FILE
-  wait_until filled "$1" && cat "$1"
+  wait_until filled "$1" && first_line "$1"
 }
 
 # Holds KEY in the background until `let_go`: hold_lock [OPTION...] KEY. Returns when it is held.
 hold_lock() {
   local fifo=$BATS_TEST_TMPDIR/holder
-  rm -f "$fifo" "$fifo.out"
+  [ ! -e "$fifo" ] || rm "$fifo" "$fifo.out"
   mkfifo "$fifo"
   dlock hold "$@" <"$fifo" >"$fifo.out" 3>&- &
   holder=$!
@@ -182,7 +186,7 @@ exec "$BATS_TEST_TMPDIR/bin/dlock" __section "$BATS_TEST_TMPDIR/work/history" \$
 SCRIPT
 }
 history() { "$programs/history_judge" "$1" history "${@:2}"; }
-begun() { [ -e history ] && [ "$(grep -c BEGIN history)" -ge "$1" ]; } # N sections
+begun() { [ -e history ] && says history BEGIN "$1"; } # N sections
 # gap_below MS [--after N]: the gap behind the first section, or the Nth, is below MS on a quiet machine.
 gap_below() {
   local gap
@@ -205,7 +209,7 @@ uninstalled() {
 # --- holders and waiters on a server ---------------------------------------------------------------------------------
 
 use() { export DLOCK_BACKEND=$1; } # URL
-pid_of() { cat "$1.pid"; }         # NAME of start_watched
+pid_of() { first_line "$1.pid"; } # NAME of start_watched
 keeper_of() { pgrep -P "$(pid_of "$1")" '^dlock-'; }
 guard_of() { pgrep -P "$(pid_of "$1")" -x dlock.guard; }
 command_of() { pgrep -P "$(guard_of "$1")"; }

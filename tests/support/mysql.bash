@@ -8,7 +8,7 @@
 #   stranger   no password, no rights                   root        no password; everything
 
 # shellcheck source=tests/support/servers.bash
-. "$(dirname "${BASH_SOURCE[0]}")/servers.bash"
+. "${BASH_SOURCE[0]%/*}/servers.bash"
 
 # Where the server has its messages and its system tables, and what it puts before the names of these.
 if [ -d /usr/share/mariadb ]; then mysql_share=/usr/share/mariadb mysql_tables=mariadb; else mysql_share=/usr/share/mysql mysql_tables=mysql; fi

@@ -4,7 +4,7 @@
 # Debian's redis-tools carries the whole server: redis-check-rdb is a server when it is called redis-server.
 
 # shellcheck source=tests/support/servers.bash
-. "$(dirname "${BASH_SOURCE[0]}")/servers.bash"
+. "${BASH_SOURCE[0]%/*}/servers.bash"
 
 # start_redis NAME [OPTION...]: an empty server, unless the options say more. PORT and BUS in an option stand for free
 # ports. Returns when it answers; its URL is redis_url NAME.

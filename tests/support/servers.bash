@@ -3,17 +3,17 @@
 # $servers/NAME: log, pid, port, data. They listen on 127.0.0.1 at ports that were free.
 
 # shellcheck source=tests/support/waiting.bash
-. "$(dirname "${BASH_SOURCE[0]}")/waiting.bash"
+. "${BASH_SOURCE[0]%/*}/waiting.bash"
 
 servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
 started=("${started[@]}")
 
 # So many different ports below those that the kernel gives to clients. Whether one is free is seen when the server binds it.
 some_ports() { shuf -i 20000-31999 -n "$1"; }
-some_port() { some_ports 1; }
+some_port() { echo $((20000 + SRANDOM % 12000)); }
 
-port_of() { cat "$servers/$1/port"; }
-pid_of_server() { cat "$servers/$1/pid"; }
+port_of() { first_line "$servers/$1/port"; }
+pid_of_server() { first_line "$servers/$1/pid"; }
 
 kill_server() { # NAME [SIGNAL]: returns when it is gone
   local pid
@@ -40,7 +40,7 @@ proxy_to() { # PORT PROTOCOL PROXY
 network() { network_of proxy "$@"; }
 network_of() { # PROXY COMMAND...
   local answer
-  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/$1/control")"
+  exec {control}<>"/dev/tcp/127.0.0.1/$(first_line "$servers/$1/control")"
   echo "${*:2}" >&"$control"
   read -r -t 10 answer <&"$control"
   exec {control}>&-

@@ -24,13 +24,30 @@ nap() { # MICROSECONDS: half a second at most
   read -r -t "$pause" -u "$nothing" || true
 }
 
-# A process that nobody has waited for yet counts as ended: a shell sees its child's end late, or never.
-ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; } # PID
-process_state() {                                                          # PID
+# As cat and head, for a file of one line, without a process.
+first_line() { # FILE
   local line
-  while read -r line; do
-    case $line in State:*) line=${line#*$'\t'}; echo "${line:0:1}"; return ;; esac
-  done 2>/dev/null <"/proc/$1/status"
+  read -r line <"$1" || [ "$line" ] || return
+  echo "$line"
+}
+
+# A process that nobody has waited for yet counts as ended: a shell sees its child's end late, or never.
+ended() { ! look_at_process "$1" || [ "$state" = Z ]; } # PID
+# Sets $state to the letter of its state; fails when it is gone.
+look_at_process() { # PID
+  read -r state 2>/dev/null <"/proc/$1/stat" || return
+  state=${state##*) }
+  state=${state:0:1}
+}
+
+# Whether FILE has the word N times or more.
+says() { # FILE WORD N
+  local said n
+  IFS= read -r -d '' said <"$1" || true
+  for ((n = 0; n < $3; n++)); do
+    [[ $said == *"$2"* ]] || return
+    said=${said#*"$2"}
+  done
 }
 
 # Whether the log says what the PATTERN is for; a look starts no process.

@@ -4,7 +4,7 @@
 # a second or two. What was answered survives a SIGKILL of the server, not one of the machine.
 
 # shellcheck source=tests/support/servers.bash
-. "$(dirname "${BASH_SOURCE[0]}")/servers.bash"
+. "${BASH_SOURCE[0]%/*}/servers.bash"
 
 zookeeper_tick=500 # ms
 
