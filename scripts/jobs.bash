@@ -6,8 +6,9 @@
 #
 #   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
-#   run_jobs LANES [MORE]              runs what was added; builds in a lane of their own, with less weight than tests; MORE
-#                                      lanes while no build computes beside them
+#   run_jobs LANES [MOST]              runs what was added, LANES side by side, and up to MOST while the cores have time left:
+#                                      tests beside more tests than that take longer, and more of the processor; builds in a
+#                                      lane of their own, with less weight than tests
 #   retry_jobs                         once more, alone, what failed beside others (kinds bats and part)
 #   sum_jobs                           sets passed, failed, skipped, retried
 #   heed_stop_signals                  INT and TERM end the runner, with 130 and 143, at its next step
@@ -20,7 +21,7 @@ declare -A job_not_run=() # what failed: the jobs that needed it
 declare -A job_overdue=() # those that did not end
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
 job_builds=0 job_said='' # what was read of a line so far: a read that times out may have half of one
-most_retries=3 job_stop=''
+most_retries=3 job_stop='' job_cpu=(0 0) job_cores=$(nproc)
 job_limit=600 job_limit_most=1500 run_limit=4500
 mkfifo "$logs/ends"
 exec {job_ends}<>"$logs/ends"
@@ -49,7 +50,7 @@ measure_slowness() {
 slowness_now() {
   local load now
   read -r load _ </proc/loadavg
-  now=$((${load%.*} / $(nproc)))
+  now=$((${load%.*} / job_cores))
   now=$((now > 10 ? 10 : now))
   echo $((now > ${DLOCK_TEST_SLOWNESS:-1} ? now : ${DLOCK_TEST_SLOWNESS:-1}))
 }
@@ -61,7 +62,25 @@ heed_stop_signals() {
 }
 stop_if_told() { [ ! "$job_stop" ] || exit "$job_stop"; }
 
-run_jobs() { # LANES [MORE]
+# Sets $spent to the time that the cores have had and to what of it they had nothing to do, in ticks since the machine began.
+look_at_cores() {
+  local now part
+  read -ra now </proc/stat
+  spent=(0 $((now[4] + now[5])))
+  for part in "${now[@]:1}"; do spent[0]=$((spent[0] + part)); done
+}
+
+# Whether a seventh of the cores' time was left over since a job began, or since this was asked last: 2 s ago or more.
+cores_rest() {
+  local spent had left
+  look_at_cores
+  had=$((spent[0] - job_cpu[0])) left=$((spent[1] - job_cpu[1]))
+  if [ "$had" -lt $((job_cores * 200)) ]; then return 1; fi
+  job_cpu=("${spent[@]}")
+  [ $((left * 7)) -ge "$had" ]
+}
+
+run_jobs() { # LANES [MOST]
   local next
   while [ ${#job_queue[@]} -gt 0 ] || [ ${#job_of_pid[@]} -gt 0 ]; do
     find_next_job "$@"
@@ -73,9 +92,9 @@ run_jobs() { # LANES [MORE]
 
 # Takes the first job that may start now out of the queue, as $next; nothing if none may before another one has ended. What
 # cannot run any more ends here.
-find_next_job() { # LANES [MORE]
+find_next_job() { # LANES [MOST]
   local i name missing lanes=$1
-  if [ "$job_builds" = 0 ]; then lanes=${2:-$1}; fi
+  if [ $((${#job_of_pid[@]} - job_builds)) -ge "$lanes" ] && cores_rest; then lanes=${2:-$1}; fi
   next=
   for i in "${!job_queue[@]}"; do
     name=${job_queue[i]}
@@ -138,9 +157,13 @@ start_job() { # NAME
   ) >>"$(job_log "$name")" 2>&1 </dev/null &
   job_of_pid[$!]=$name job_state[$name]=running job_started[$name]=$SECONDS
   [ "${job_kind[$name]}" != build ] || job_builds=$((job_builds + 1))
+  local spent
+  look_at_cores
+  job_cpu=("${spent[@]}")
 }
 
-# Waits for one job to end. Each says so itself; one that was killed is missed a little later.
+# Waits for one job to end, or until the cores may have time for another one. Each says so itself; one that was killed is
+# missed a little later.
 reap() {
   local pid status name part
   [ ${#job_of_pid[@]} -gt 0 ] || return 0
@@ -161,6 +184,7 @@ reap() {
         break 2
       fi
     done
+    if [ ${#job_queue[@]} -gt 0 ]; then return 0; fi
   done
   name=${job_of_pid[$pid]}
   if [ "${job_overdue[$name]-}" ]; then status=124; fi # a shell that was ended says 0

@@ -48,7 +48,7 @@ limited() {
   is_free "$key"
   [ ! -e ran ]
 }
-@test "each store tells of a hold that is too long, and ends it" { on_each_store limited; }
+@test "each store tells of a hold that is too long, and ends it" { on_two_stores limited; }
 
 lease_alone() {
   local owner token
@@ -247,7 +247,7 @@ freed() {
   [ "$(how_ended waiter)" = "exit 79" ]
   is_free "$key"
 }
-@test "each store: force-release asks, frees what it showed, and its holder ends with 79" { on_each_store freed; }
+@test "each store: force-release asks, frees what it showed, and its holder ends with 79" { on_two_stores freed; }
 
 asked_back() {
   if ! can revokes; then
@@ -417,7 +417,7 @@ looked_at() {
   jq -e '.schema == "dlock.doctor/2" and .healthy == true' <<<"$output"
   run -0 dlock gc --dry-run
 }
-@test "each store answers wait, fence, ping, doctor and gc" { on_each_store looked_at; }
+@test "each store answers wait, fence, ping, doctor and gc" { on_two_stores looked_at; }
 
 several() {
   if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
@@ -429,7 +429,7 @@ several() {
   [ -e ran ]
   is_free "$key:a"
 }
-@test "each store: several keys, all or none, in any order; an inner run enters again" { on_each_store several; }
+@test "each store: several keys, all or none, in any order; an inner run enters again" { on_two_stores several; }
 
 refused_there() {
   [[ "$DLOCK_BACKEND" != local:* ]] || return 0
