@@ -70,14 +70,14 @@ look_at_cores() {
   for part in "${now[@]:1}"; do spent[0]=$((spent[0] + part)); done
 }
 
-# Whether a seventh of the cores' time was left over since a job began, or since this was asked last: 2 s ago or more.
+# Whether a tenth of the cores' time was left over since a job began, or since this was asked last: 2 s ago or more.
 cores_rest() {
   local spent had left
   look_at_cores
   had=$((spent[0] - job_cpu[0])) left=$((spent[1] - job_cpu[1]))
   if [ "$had" -lt $((job_cores * 200)) ]; then return 1; fi
   job_cpu=("${spent[@]}")
-  [ $((left * 7)) -ge "$had" ]
+  [ $((left * 10)) -ge "$had" ]
 }
 
 run_jobs() { # LANES [MOST]
