@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Re-entry: a run inside a hold of the same key, with every store. Its keeper is that of the outermost run, which counts; a
-# server is not asked. Locally, where there is no keeper, the kernel counts.
+# Re-entry: a run inside a hold of the same key. Its keeper is that of the outermost run, which counts, the same on every
+# server; what differs, and is asked with --all, is how it comes to know that the hold has ended. Locally, where there is no
+# keeper, the kernel counts.
 load ../support/cli
 load ../support/stores
-
-# A keeper does the same on every server; what differs, and is asked with --all, is how it comes to know that the hold has
-# ended.
-stores_of_each_protocol=(local redis)
 
 setup() {
   set_world
@@ -71,7 +68,7 @@ counted() {
   is_free "$key"
   [ ! -e ran ]
 }
-@test "each store: two inside at once, in sessions of their own, are counted, and whoever ends last frees the lock" { on_each_store counted; }
+@test "each store: two inside at once, in sessions of their own, are counted, and whoever ends last frees the lock" { on_two_stores counted; }
 
 deep() {
   new_row
@@ -90,7 +87,7 @@ deep() {
   run -75 env DLOCK_HELD="$stale" dlock run -q -n "$key" -- touch ran
   let_go
 }
-@test "each store: three deep, with an environment that has nothing but DLOCK_HELD; a claim of old is ignored" { on_each_store deep; }
+@test "each store: three deep, with an environment that has nothing but DLOCK_HELD; a claim of old is ignored" { on_two_stores deep; }
 
 modes() {
   new_row
@@ -109,7 +106,7 @@ modes() {
   [ ! -e ran ]
   is_free "$key"
 }
-@test "each store: another mode inside, or other permits" { on_each_store modes; }
+@test "each store: another mode inside, or other permits" { on_two_stores modes; }
 
 some_held() {
   new_row
@@ -124,7 +121,7 @@ some_held() {
   is_free "$key:b"
   [ ! -e ran ]
 }
-@test "each store: of several keys those that are held are entered, the others taken and given back" { on_each_store some_held; }
+@test "each store: of several keys those that are held are entered, the others taken and given back" { on_two_stores some_held; }
 
 # One of the two is stopped, and so is the outer one: all commands are ended all the same. (Locally the outer one ends
 # those inside with its own command.)
@@ -141,7 +138,7 @@ loss() {
   fi
   [ "$(how_ended outer)" = "exit 79" ]
 }
-@test "each store: a loss is told to all inside, and ends the command of one that is stopped" { on_each_store loss; }
+@test "each store: a loss is told to all inside, and ends the command of one that is stopped" { on_two_stores loss; }
 
 keeper_killed() {
   ! local_store || return 0
@@ -162,7 +159,7 @@ keeper_killed() {
   [ "$(how_ended outer)" = "exit 79" ]
   [ ! -e ran ]
 }
-@test "each store: the keeper is killed: who is inside ends, 79; who comes is refused, 78" { on_each_store keeper_killed; }
+@test "each store: the keeper is killed: who is inside ends, 79; who comes is refused, 78" { on_two_stores keeper_killed; }
 
 # Locally the lease ends when it would have ended, and the run inside holds beyond that end.
 leased() {
@@ -181,7 +178,7 @@ leased() {
   is_free "$key"
   [ ! -e ran ]
 }
-@test "each store: a run inside a lease of acquire keeps it, and leaves it" { on_each_store leased; }
+@test "each store: a run inside a lease of acquire keeps it, and leaves it" { on_two_stores leased; }
 
 watched_process() {
   ! local_store || return 0
@@ -207,7 +204,7 @@ watched_process() {
   [ ! -e ran ]
 }
 # bats test_tags=all
-@test "each store: a run inside what acquire --watch-pid keeps, and the other way round" { on_each_store watched_process; }
+@test "each store: a run inside what acquire --watch-pid keeps, and the other way round" { on_two_stores watched_process; }
 
 # Its supervisor is killed: its keeper, which is that of the outer one, ends its command and keeps the hold.
 killed_inside() {
@@ -226,7 +223,7 @@ killed_inside() {
   [ ! -e ran ]
 }
 # bats test_tags=all
-@test "each store: a run inside is killed: its command ends, and the others hold" { on_each_store killed_inside; }
+@test "each store: a run inside is killed: its command ends, and the others hold" { on_two_stores killed_inside; }
 
 other_user() {
   ! local_store || return 0
@@ -241,7 +238,7 @@ other_user() {
   open_world
   install -d "$BATS_TEST_TMPDIR/libexec/dlock"
   cp -r "${DLOCK%/bin/dlock}/libexec/dlock/." "$BATS_TEST_TMPDIR/libexec/dlock/"
-  on_each_store other_user
+  on_two_stores other_user
   use "$DLOCK_TEST_REDIS"
   key=users-$$
   start_watched outer setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" \

@@ -156,7 +156,6 @@ too_long() { # KEY
 }
 
 # What was read at the start is not the password any more.
-# bats test_tags=all
 @test "a password file that is written anew: holder and waiter log in with what it says now" {
   script_section
   (umask 077 && echo secret >password)

@@ -57,7 +57,6 @@ runs_nothing() {
   runs_nothing "tair://127.0.0.1:$(port_of liar)" "${floods[@]}"
 }
 
-# bats test_tags=all
 @test "commands that supervise nothing: 69 with the reason" {
   start_liar
   use "$(redis_url liar)"

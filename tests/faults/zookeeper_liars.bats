@@ -32,7 +32,6 @@ import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.ar
   [ "$output" = ran ]
 }
 
-# bats test_tags=all
 @test "whoever greets wrongly: 69, and it is said" {
   start_liar
   local lie
@@ -61,7 +60,6 @@ import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.ar
 }
 
 # What makes no sense may crash the client library (-11, -6), which ends a command that has no supervisor to say so.
-# bats test_tags=all
 @test "commands that supervise nothing: 69 with the reason, or 70 if the library died of it" {
   local lie
   for lie in body-noise names-huge; do
@@ -80,7 +78,6 @@ says_it() { # STATUSES COMMAND...
   [ "$met_status" -ne 70 ] || grep -q '^dlock: the client library died of SIG[A-Z]* on what zk://127.0.0.1:.* answered' said
 }
 
-# bats test_tags=all
 @test "a holder's server begins to lie: the command is ended before its lease is, 79, and nothing is left" {
   local lie
   for lie in frame-huge frame-endless body-noise event-null events-endless error-expired; do

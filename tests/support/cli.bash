@@ -29,7 +29,9 @@ set_world() {
 end_world() {
   local pid file
   for file in "$BATS_TEST_TMPDIR"/work/*.pid; do
-    if read -r pid 2>/dev/null <"$file"; then started+=("$pid"); fi
+    pid=
+    read -r pid 2>/dev/null <"$file" || true # of a last line without its end, too
+    [ ! "$pid" ] || started+=("$pid")
   done
   for pid in "${started[@]}" ${holder:+"$holder"}; do
     ours "$pid" || continue
@@ -43,8 +45,8 @@ end_world() {
 # Redis server writes its title over its environment.)
 ours() {
   local environment
+  ! ended "$1" || return
   mapfile -d '' -t environment 2>/dev/null <"/proc/$1/environ" || environment=()
-  [ ${#environment[@]} -gt 0 ] || return # it has ended
   [[ "${environment[*]}" == *"HOME=$BATS_TEST_TMPDIR"* || $(readlink "/proc/$1/cwd") == "$BATS_TEST_TMPDIR"/* ]]
 }
 

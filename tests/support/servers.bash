@@ -9,8 +9,9 @@ servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
 started=("${started[@]}")
 
 # So many different ports below those that the kernel gives to clients. Whether one is free is seen when the server binds it.
-some_ports() { shuf -i 20000-31999 -n "$1"; }
-some_port() { echo $((20000 + SRANDOM % 12000)); }
+first_port=20000 last_port=31999
+some_ports() { shuf -i "$first_port-$last_port" -n "$1"; }
+some_port() { echo $((first_port + SRANDOM % (last_port - first_port + 1))); }
 
 port_of() { first_line "$servers/$1/port"; }
 pid_of_server() { first_line "$servers/$1/pid"; }

@@ -26,7 +26,8 @@ on_each_store() { # BODY [STORE...]
   done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
   [ "$n" -ge ${#stores[@]} ]
 }
-# What the shared piece decides, and no store by itself: on this machine and on a server.
+# What the shared piece decides and no store by itself, or what conformance asks of each store: on this machine and on a
+# server.
 on_two_stores() { # BODY
   local stores_of_each_protocol=(local redis)
   on_each_store "$1"
