@@ -2,7 +2,8 @@
 # Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
 # first command that fails, whatever stands behind that, and a job in which a command failed has failed. One that does not
 # end is ended after $job_limit seconds (of a quiet machine; $job_limit_most of any), with what it ran at that moment in its
-# log; and every job once all together have taken $run_limit.
+# log; and every job once all together have taken $run_limit. What a job writes to $logs/NAME/env is the environment of those
+# that need it.
 #
 #   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
@@ -144,7 +145,7 @@ report_not_run() {
 }
 
 start_job() { # NAME
-  local name=$1
+  local name=$1 needed
   : >"$(job_log "$name")"
   (
     trap 'status=$?; echo "(exit status $status; processor time of the shell and of what it ran:)"; times
@@ -153,6 +154,10 @@ start_job() { # NAME
     if [ "${job_kind[$name]}" = build ] && [ "${job_weight:-less}" = less ]; then renice -n 5 "$BASHPID" >/dev/null; fi
     DLOCK_TEST_SLOWNESS=$(slowness_now)
     export DLOCK_TEST_SLOWNESS
+    for needed in ${job_needs[$name]}; do
+      # shellcheck source=/dev/null
+      [ ! -e "$logs/$needed/env" ] || . "$logs/$needed/env"
+    done
     eval "${job_command[$name]}"
   ) >>"$(job_log "$name")" 2>&1 </dev/null &
   job_of_pid[$!]=$name job_state[$name]=running job_started[$name]=$SECONDS

@@ -19,7 +19,7 @@ jobs_run() { # SCRIPT
   mkdir -p "$BATS_TEST_TMPDIR/logs"
   logs=$BATS_TEST_TMPDIR/logs bash -c "set -euo pipefail; . '$root/scripts/jobs.bash'
     $1
-    run_jobs 2
+    run_jobs ${lanes:-2}
     retry_jobs
     sum_jobs
     echo \"\$passed passed, \$failed failed, \$skipped skipped, \$retried retried\""
@@ -49,6 +49,30 @@ jobs_run() { # SCRIPT
   [[ "${lines[-1]}" == "1 passed, 2 failed, 0 skipped, 0 retried" ]]
   [ ! -e "$BATS_TEST_TMPDIR/ran" ]
   grep -q 'not run, because first failed' "$BATS_TEST_TMPDIR/logs/second.log"
+}
+
+@test "what a job says of its environment holds for those that need it, and no others" {
+  run -0 jobs_run "add_job first program '' 'mkdir \"\$logs/first\"; echo export place=here >\"\$logs/first/env\"'
+    add_job second program first '[ \"\$place\" = here ]'; add_job third program second '[ ! \"\${place-}\" ]'"
+  echo "$output"
+  [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
+}
+
+# Jobs in one lane, or two while the cores, which have nothing to do for so many percent of their time, say so.
+one_lane_or_two() { # PERCENT SCRIPT
+  lanes='1 2' run -0 jobs_run "look_at_cores() { ticks=\$((\${ticks:-0} + job_cores * 1000)); spent=(\$ticks \$((ticks * $1 / 100))); }
+    $2"
+  echo "$output"
+  [[ "${lines[-1]}" == "2 passed, 0 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "one more job begins while the cores have a tenth of their time left, and none while they have less" {
+  local other='wait_for() { for _ in {1..200}; do [ ! -e "$logs/$1" ] || return 0; sleep 0.1; done; return 1; }'
+  one_lane_or_two 10 "$other
+    add_job one program '' 'touch \"\$logs/first\"; wait_for second'
+    add_job two program '' 'touch \"\$logs/second\"; wait_for first'"
+  one_lane_or_two 9 "add_job one program '' 'touch \"\$logs/runs\"; sleep 3; rm \"\$logs/runs\"'
+    add_job two program '' '[ ! -e \"\$logs/runs\" ]'"
 }
 
 # A bats job with so many tests that fail the first COUNT times.
