@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/packets.h"
 #include "lib/keeper/message.h"
-#include "lib/keeper/packets.h"
 
 namespace dlock {
 namespace {

@@ -10,10 +10,10 @@
 #include <new>
 
 #include "lib/base/memory_limit.h"
+#include "lib/base/packets.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/keeping.h"
-#include "lib/keeper/packets.h"
 #include "lib/keeper/supervisor_link.h"
 
 namespace dlock {

@@ -15,10 +15,10 @@
 
 #include "lib/base/human_text.h"
 #include "lib/base/memory_limit.h"
+#include "lib/base/packets.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/hold_socket.h"
-#include "lib/keeper/packets.h"
 #include "lib/lock/patience.h"
 
 namespace dlock {

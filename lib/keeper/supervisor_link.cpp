@@ -5,9 +5,9 @@
 
 #include <cerrno>
 
+#include "lib/base/packets.h"
 #include "lib/base/text.h"
 #include "lib/keeper/hold_socket.h"
-#include "lib/keeper/packets.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock {

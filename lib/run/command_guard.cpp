@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
+#include "lib/base/packets.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/run/descendants.h"
@@ -51,7 +53,7 @@ class Watch {
     pid_t pid = 0;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
       if (pid != command_) continue;
-      (void)send(supervisor_, &status, sizeof status, MSG_NOSIGNAL | MSG_DONTWAIT);
+      (void)send_packet(supervisor_, {reinterpret_cast<const char*>(&status), sizeof status});
       if (!WIFSTOPPED(status)) command_ = 0;
     }
     return pid == 0 || errno != ECHILD;
@@ -75,7 +77,7 @@ class Watch {
     if (alone_ || fds[1].revents == 0) return;
     alone_ = true;
     char word = 0;
-    keepers_know_ = recv(supervisor_, &word, 1, MSG_DONTWAIT) == 1;  // that word waited there without waking us
+    keepers_know_ = receive_packet(supervisor_, {&word, 1}) == 1;  // that word waited there without waking us
   }
 
   void pass_on_signals() {
@@ -136,11 +138,12 @@ Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, cons
   return made;
 }
 
-void CommandGuard::keepers_know() { (void)send(socket_.get(), "k", 1, MSG_NOSIGNAL | MSG_DONTWAIT); }
+void CommandGuard::keepers_know() { (void)send_packet(socket_.get(), "k"); }
 
 std::optional<int> CommandGuard::wait_status() {
   int status = 0;
-  if (recv(socket_.get(), &status, sizeof status, MSG_DONTWAIT) != sizeof status) return std::nullopt;
+  const std::span<char> packet(reinterpret_cast<char*>(&status), sizeof status);
+  if (receive_packet(socket_.get(), packet) != sizeof status) return std::nullopt;
   return status;
 }
 

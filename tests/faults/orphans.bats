@@ -390,6 +390,20 @@ EOF2
   ended "$guard"
 }
 
+@test "dlock is killed while it is stopped and the command, too: the keeper ends the command in order" {
+  script_worker
+  start_watched end dlock run k -- worker one
+  wait_until filled one.pid
+  kill -STOP "$(cat end.pid)"
+  kill -STOP "$(cat one.pid)"
+  wait_until in_state "$(cat one.pid)" T
+  wait_until in_state "$(guard_of end)" S
+  kill_dlock
+  kill -CONT "$(cat one.pid)"
+  wait_until said released
+  [ "$(cat one)" = TERM ]
+}
+
 @test "the guard is killed: the command and its descendants go with it, and then the lock is free" {
   script_worker
   start_watched end dlock run k -- sh -c 'setsid worker one --stubborn & worker two & wait'

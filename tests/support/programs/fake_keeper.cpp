@@ -42,10 +42,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
+#include "lib/base/packets.h"
 #include "lib/base/process.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
-#include "lib/keeper/packets.h"
 #include "lib/lock/lease.h"
 
 using namespace dlock;

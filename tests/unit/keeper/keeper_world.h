@@ -10,9 +10,9 @@
 #include <deque>
 #include <functional>
 
+#include "lib/base/packets.h"
 #include "lib/keeper/hold_socket.h"
 #include "lib/keeper/keeper_loop.h"
-#include "lib/keeper/packets.h"
 #include "lib/lock/lease.h"
 #include "tests/support/fake_clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/keeper/packets.h"
+#include "lib/base/packets.h"
 
 #include <sys/socket.h>
 
