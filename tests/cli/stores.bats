@@ -73,7 +73,50 @@ lease_alone() {
   if can tokens; then run -79 dlock check "$key" "$token"; fi
   is_free "$key"
 }
-@test "each store that can has a lease without a process: renewed, checked and given back by its owner alone" { on_each_store lease_alone; }
+@test "each store that can has a lease without a process: renewed, checked and given back by its owner alone" { on_two_stores lease_alone; }
+
+unprinted() {
+  can detaches || return 0
+  local options
+  for options in "--ttl 1m" "--watch-pid $$" "--ttl 1m --shell" "--ttl 1m --json"; do
+    rm -f events
+    run bash -c "dlock acquire --events events $options $key >/dev/full"
+    echo "$options: $status $output"
+    [ "$status" = 71 ]
+    [[ "$output" == *"cannot write to stdout: No space left"*"the lock on $key was released"* ]]
+    run -0 dlock run -n "$key" -- true
+    [ "$(grep -o '"event":"[a-z]*"' events | tr '\n' ' ')" = '"event":"granted" "event":"released" ' ]
+  done
+}
+@test "each store that can gives a lease back whose handle cannot be printed, and records that" { on_two_stores unprinted; }
+
+held_by_a_process() {
+  can detaches || return 0
+  local owner
+  script inside <<'SCRIPT'
+#!/bin/bash
+dlock acquire --ttl 1s "$1"
+echo "acquire: $?"
+dlock renew --ttl 1s --owner "$DLOCK_OWNER" "$1"
+echo "renew: $?"
+dlock release --owner "$DLOCK_OWNER" "$1"
+echo "release: $?"
+sleep 1.5
+env -u DLOCK_HELD dlock run -q -n "$1" -- echo overlap
+echo "run: $?"
+SCRIPT
+  run -0 dlock run --ttl 30s "$key" -- inside "$key"
+  echo "$output"
+  [ "${lines[0]}" = "dlock: the lock is already held by an outer command" ]
+  [[ "$output" == *$'\nacquire: 78\n'*$'\nrenew: 78\n'*$'\nrelease: 78\n'*"run: 75" ]]
+  is_free "$key"
+  run -0 --separate-stderr dlock acquire --watch-pid $$ "$key"
+  owner=${output%% *}
+  run -78 dlock renew --ttl 1s --owner "$owner" "$key"
+  run -0 dlock release --owner "$owner" "$key"
+  wait_until is_free "$key"
+}
+@test "each store that can: acquire, renew and release of what a process holds are 78, and change nothing" { on_two_stores held_by_a_process; }
 
 kept() {
   if ! can detaches; then
@@ -289,7 +332,7 @@ asked_back() {
     is_free "$key"
   fi
 }
-@test "each store: revoke ends the holder, and the lock passes when it is gone; or 78" { on_each_store asked_back; }
+@test "each store: revoke ends the holder, and the lock passes when it is gone; or 78" { on_two_stores asked_back; }
 
 # Each of several keys and permits is asked by itself; a run inside a run ends with it.
 asked_one_by_one() {
