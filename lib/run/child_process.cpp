@@ -224,7 +224,11 @@ bool ChildProcess::reap() {
     }
     hear_guard();
     guard_.reset();
-    if (alive_) signal_tree(SIGKILL);  // it was killed, and the kernel has killed the command
+    if (!alive_) continue;
+    // It was killed, and the kernel has killed the command, which is ours to reap now, unless the guard has done so.
+    siginfo_t end;
+    if (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) != 0) take(SIGKILL);
+    signal_tree(SIGKILL);
   }
   return pid == 0 || errno != ECHILD;
 }

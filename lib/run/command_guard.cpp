@@ -53,7 +53,8 @@ class Watch {
     pid_t pid = 0;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
       if (pid != command_) continue;
-      (void)send_packet(supervisor_, {reinterpret_cast<const char*>(&status), sizeof status});
+      // A supervisor that is stopped may miss a stop, and never the end: that waits until it reads, or is gone.
+      (void)send(supervisor_, &status, sizeof status, MSG_NOSIGNAL | (WIFSTOPPED(status) ? MSG_DONTWAIT : 0));
       if (!WIFSTOPPED(status)) command_ = 0;
     }
     return pid == 0 || errno != ECHILD;

@@ -37,7 +37,7 @@ class CommandGuard {
 
   /// Until this is called it ends everything by itself when we are gone.
   void keepers_know();
-  /// Results of waitpid(2) for the command since the last call, stops included. Does not block.
+  /// Results of waitpid(2) for the command since the last call, stops included, if not too many. Does not block.
   std::optional<int> wait_status();
   /// To the command, which has not been seen to end.
   void signal(int number);

@@ -2,24 +2,63 @@
 #include "lib/run/command_guard.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/process.h"
+#include "lib/run/child_process.h"
 
 namespace command_guard_test {
 
 using namespace dlock;
+using namespace std::chrono_literals;
 
-/// A guard of a command that ends with `status` at once.
-Result<CommandGuard> guard_of_exit(int status) {
+/// Whether it comes true within `limit`.
+bool eventually(const std::function<bool()>& true_now, Duration limit = 20s) {
+  SystemClock clock;
+  const TimePoint end = clock.now() + limit;
+  while (!true_now()) {
+    if (clock.now() >= end) return false;
+    clock.sleep_until(clock.now() + 100us);
+  }
+  return true;
+}
+
+int unread(int socket) {
+  int bytes = 0;
+  REQUIRE(ioctl(socket, FIONREAD, &bytes) == 0);
+  return bytes;
+}
+
+/// Stops the command again and again, until there is no room for a report of that.
+void fill_with_reports(int reports, pid_t command) {
+  bool heard = true;
+  while (heard) {
+    const int before = unread(reports);
+    kill(command, SIGSTOP);
+    heard = eventually([&] { return unread(reports) > before; }, 300ms);
+    kill(command, SIGCONT);
+  }
+  REQUIRE(unread(reports) > 100);
+}
+
+/// A guard of a command that does this.
+Result<CommandGuard> guard_of(const std::function<void()>& command) {
   return CommandGuard::start({}, [&]() -> Spawned {
     const pid_t pid = fork();
-    if (pid == 0) _exit(status);
-    return {pid, 0};
+    if (pid != 0) return {pid, 0};
+    command();
+    _exit(7);
   });
 }
 
 TEST_CASE("How the command ended is told by a guard that is gone, and had not read what it was told") {
-  auto guard = guard_of_exit(7);
+  auto guard = guard_of([] {});
   REQUIRE(guard);
   REQUIRE(guard->spawned().failure == 0);
   guard->keepers_know();
@@ -31,6 +70,48 @@ TEST_CASE("How the command ended is told by a guard that is gone, and had not re
   CHECK(WEXITSTATUS(*status) == 7);
   CHECK_FALSE(guard->wait_status());
   guard->end();
+}
+
+TEST_CASE("How the command ended is told to a supervisor that has read nothing for long") {
+  auto guard = guard_of([] {
+    for (;;) pause();
+  });
+  REQUIRE(guard);
+  const pid_t command = guard->spawned().pid;
+  fill_with_reports(guard->reports(), command);
+  kill(command, SIGKILL);
+  REQUIRE(eventually([&] { return !look_up_process(command); }));
+  std::optional<int> last;
+  REQUIRE(eventually([&] {
+    while (const auto status = guard->wait_status()) last = status;
+    const auto process = look_up_process(guard->pid());
+    return !process || has_ended(*process);
+  }));
+  while (const auto status = guard->wait_status()) last = status;
+  REQUIRE(last);
+  CHECK(WIFSIGNALED(*last));
+  guard->end();
+}
+
+TEST_CASE("A command whose guard was killed before it told how the command ended has ended") {
+  char name[] = "sleep", seconds[] = "100";
+  char* environment[] = {nullptr};
+  const Log log;
+  ChildProcess command({find_program(name, nullptr), {name, seconds, nullptr}, environment, {}, log});
+  REQUIRE(std::holds_alternative<CommandStarted>(command.start({{}, std::nullopt, {}, {getppid()}})));
+  std::vector<pollfd> fds;
+  command.add_interest(fds);
+  REQUIRE(fds.size() == 1);
+  fill_with_reports(fds[0].fd, command.pid());
+  const auto process = look_up_process(command.pid());
+  REQUIRE(process);
+  kill(command.pid(), SIGKILL);
+  REQUIRE(eventually([&] { return !look_up_process(command.pid()); }));
+  kill(process->parent, SIGKILL);
+  std::optional<int> status;
+  CHECK(eventually([&] { return (status = command.ended()).has_value(); }));
+  CHECK(status.value_or(0) == SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 }  // namespace command_guard_test
