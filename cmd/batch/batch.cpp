@@ -11,6 +11,7 @@
 #include "cmd/batch/step_line.h"
 #include "cmd/options/command_table.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/end_signals.h"
 #include "lib/base/system_error.h"
 #include "lib/run/signal_inbox.h"
 #include "lib/stock/taking.h"
@@ -33,29 +34,6 @@ constexpr Duration kCallBudget = 5s;  ///< one call for a block
 constexpr Duration kLastWords = 2s;   ///< how long the last answers wait for their reader once a signal wants an end
 constexpr std::size_t kPipePiece = 4096;  ///< what a pipe that poll() says is ready takes at once
 constexpr int kCut = 75;
-
-/// HUP, INT, QUIT or TERM: no more is begun. ^Z stops us as ever.
-class EndSignals final : public Control {
- public:
-  explicit EndSignals(SignalInbox& inbox) : inbox_(inbox) {}
-
-  void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_.fd(), POLLIN, 0}); }
-  bool stop_requested() override {
-    while (const auto signal = inbox_.next()) {
-      const int number = signal->number;
-      if (number == SIGTSTP) stop_self();
-      if (number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM) number_ = number;
-    }
-    return number_ != 0;
-  }
-  bool take_who() override { return false; }
-  void tell(const SessionEvent& /*event*/) override {}
-  int number() const { return number_; }
-
- private:
-  SignalInbox& inbox_;
-  int number_ = 0;
-};
 
 class Batch {
  public:

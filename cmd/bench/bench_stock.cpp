@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,12 +10,12 @@
 
 #include "cmd/bench/latencies.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/end_signals.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
-#include "lib/run/signal_inbox.h"
 #include "lib/stock/stock_hold.h"
 #include "lib/stock/taking.h"
 
@@ -99,50 +98,21 @@ class Taker {
   std::uint64_t number_ = 0;
 };
 
-/// What would end this process, held back until its stock is dropped; what was ignored stays so (nohup).
-class EndingSignals {
- public:
-  EndingSignals() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
-      struct sigaction action {};
-      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&wanted, number);
-    }
-    sigprocmask(SIG_BLOCK, &wanted, &before_);
-    fd_ = UniqueFd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  ~EndingSignals() { let_through(); }
-  EndingSignals(const EndingSignals&) = delete;
-  EndingSignals& operator=(const EndingSignals&) = delete;
-
-  int fd() const { return fd_.get(); }
-  /// 0: none has come. Once it is known it is no longer pending.
-  int seen() {
-    signalfd_siginfo info;
-    if (seen_ == 0 && read(fd_.get(), &info, sizeof info) == sizeof info) seen_ = static_cast<int>(info.ssi_signo);
-    return seen_;
-  }
-  void let_through() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  UniqueFd fd_;
-  sigset_t before_{};
-  int seen_ = 0;
-};
-
 void end_and_reap(pid_t pid) {
   kill(pid, SIGKILL);
   reap(pid);
 }
 
 /// Until all have ended, which they do at once when one of `signals` has come.
-void reap_takers(const std::vector<pid_t>& pids, EndingSignals& signals, Clock& clock) {
+void reap_takers(const std::vector<pid_t>& pids, EndSignals& signals, Clock& clock) {
   for (const pid_t pid : pids) {
     const UniqueFd process = open_process(pid);
-    std::vector<pollfd> fds{{process.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
-    if (process.valid() && signals.seen() == 0) clock.wait(fds, std::nullopt);
-    if (signals.seen() != 0) kill(pid, SIGKILL);
+    while (process.valid() && !has_ended(process) && !signals.stop_requested()) {
+      std::vector<pollfd> fds{{process.get(), POLLIN, 0}};
+      signals.add_interest(fds);
+      clock.wait(fds, std::nullopt);
+    }
+    if (signals.stop_requested()) kill(pid, SIGKILL);
     reap(pid);
   }
 }
@@ -150,7 +120,7 @@ void reap_takers(const std::vector<pid_t>& pids, EndingSignals& signals, Clock& 
 int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep : kTakersWithoutStep; }
 
 Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
-                     std::size_t most, EndingSignals& signals) {
+                     std::size_t most, EndSignals& signals, const sigset_t& mask) {
   const int takers = takers_of(row);
   const Shared<BenchLane> lanes(takers);
   if (!lanes.valid()) return system_error("cannot share memory with the benchmark's processes", errno);
@@ -160,7 +130,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   UniqueFd keeps_it_open(ends[1]);
   SystemClock clock;
   const auto pids = start_processes(takers, [&](std::size_t i) {
-    signals.let_through();
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
     keeps_it_open.reset();
     Taker(row, name, clients, log, most).run(lanes[i], gate.get());
   });
@@ -171,7 +141,8 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   }
   const TimePoint patience = clock.now() + kTakeBudget;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    while (!lanes[i].ready && clock.now() < patience && signals.seen() == 0) clock.sleep_until(clock.now() + kGlance);
+    while (!lanes[i].ready && clock.now() < patience && !signals.stop_requested())
+      clock.sleep_until(clock.now() + kGlance);
   }
   const TimePoint start = clock.now();
   keeps_it_open.reset();
@@ -243,14 +214,16 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
 }  // namespace
 
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out) {
-  heed_children();
+  auto inbox = ProcessSignals::open();
+  if (!inbox) return fail(runtime.log, inbox.error());
+  EndSignals signals(*inbox);
+  const sigset_t& mask = inbox->inherited().mask;
   const LockName name = *LockName::parse("dlock.bench." + random_hex(4));
   const auto soon = [&] { return CallLimit{runtime.clock.now() + kTakeBudget}; };
   const std::size_t most =
       options.count > 0 ? std::min(static_cast<std::size_t>(options.count), kMostOrders) : kMostOrders;
   std::vector<StockBenchRow> rows = plan();
   std::string store;
-  EndingSignals signals;
   for (StockBenchRow& row : rows) {
     // No connection is open while the takers are started: a library's may not be taken along into another process.
     auto made = on_client(clients, runtime, [&](Stock& stock) {
@@ -258,10 +231,10 @@ int bench_stock_command(const Options& options, const StockClients& clients, con
       return stock.create(name, kPlenty, row.segments, Owner::random(), soon());
     });
     if (!made) return fail(runtime.log, made.error());
-    const auto done = measure(row, name, clients, runtime.log, most, signals);
-    if (signals.seen() != 0) signals.let_through();  // another one ends us, dropped or not
+    const auto done = measure(row, name, clients, runtime.log, most, signals, mask);
+    if (signals.stop_requested()) sigprocmask(SIG_SETMASK, &mask, nullptr);  // another one ends us, dropped or not
     const auto dropped = on_client(clients, runtime, [&](Stock& stock) { return stock.drop(name, soon()); });
-    if (const int signal = signals.seen()) die_of(signal);
+    if (signals.stop_requested()) die_of(signals.number());
     if (!done) return fail(runtime.log, done.error());
     if (!dropped) return fail(runtime.log, dropped.error());
   }

@@ -66,9 +66,7 @@ class OwnSignals final : public SignalInbox {
   int fd() const override { return inbox_.fd(); }
   std::optional<ReceivedSignal> next() override {
     auto signal = inbox_.next();
-    const bool ends_holding = signal && (signal->number == SIGHUP || signal->number == SIGINT ||
-                                         signal->number == SIGQUIT || signal->number == SIGTERM);
-    if (ends_holding) signal->from_terminal = false;
+    if (signal && is_an_end(signal->number)) signal->from_terminal = false;
     return signal;
   }
 

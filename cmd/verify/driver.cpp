@@ -346,7 +346,7 @@ class Driver {
     clock_.wait(fds, before + kLookEvery);
     driven_.late = std::max(driven_.late, clock_.now() - before - kLookEvery);
     while (const auto signal = signals_.next()) {
-      if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
+      if (!is_an_end(signal->number)) continue;
       if (driven_.interrupted != 0) die_of(signal->number);
       driven_.interrupted = signal->number;
       end_ = std::min(end_, clock_.now());

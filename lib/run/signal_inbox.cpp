@@ -38,6 +38,8 @@ bool is_harmless(int signal) {
   return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
 }
 
+bool is_an_end(int signal) { return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM; }
+
 bool heed_children() {
   static bool was_ignored = false;
   if (is_ignored(SIGCHLD)) {

@@ -20,6 +20,9 @@ struct ReceivedSignal {
 /// Whether `signal` neither ends nor stops a process by default: CHLD, URG, WINCH, CONT.
 bool is_harmless(int signal);
 
+/// Whether `signal` is how people and the system ask a program to end: HUP, INT, QUIT, TERM.
+bool is_an_end(int signal);
+
 /// Receives the signals of this process, which so interrupt nothing.
 class SignalInbox {
  public:
