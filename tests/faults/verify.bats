@@ -195,9 +195,14 @@ SCRIPT
 
 # bats test_tags=all
 @test "caught: a Sentinel failover that loses what was confirmed" {
-  start_sentinels
-  script_failover
-  verified -b "$url" --ttl 6s --workers 6 --duration 8s --faults none --hook failover
+  # Who had what was lost ends as soon as its keeper finds that out: another one need not have come in before.
+  local _
+  for _ in {1..6}; do
+    start_sentinels
+    script_failover
+    verified -b "$url" --ttl 6s --workers 6 --duration 8s --faults none --hook failover
+    [ "$status" = 0 ] || break
+  done
   [ "$status" = 1 ]
   is_broken exclusion || is_broken sharing || is_broken permits
 }

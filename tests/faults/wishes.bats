@@ -11,6 +11,7 @@ load ../support/zookeeper
 setup() {
   set_world
   script_section
+  long=$((5 + 5 * slowness))s # a lease that a server which starts again takes nothing from
   script work <<'SCRIPT'
 #!/bin/bash
 echo $$ >"$1.began"
@@ -160,7 +161,7 @@ revoked() {
 
 replaced() {
   # Of the one that runs, and three that wait to replace it over a restart, the last one runs.
-  start_watched a dlock run -q -t 10s --kill-after 2s "$key" -- section --for 60 --stubborn
+  start_watched a dlock run -q -t "$long" --kill-after "$((2 * slowness))s" "$key" -- section --for 60 --stubborn
   wait_until begun 1
   start_watched b dlock run -q -t 10s --replace "$key" -- section
   wait_until grep -q TERM history
@@ -196,7 +197,7 @@ replaced() {
 
 newest() {
   local who both
-  start_watched a dlock run -q -t 10s "$key" -- work a
+  start_watched a dlock run -q -t "$long" "$key" -- work a
   wait_until filled a.began
   start_watched b dlock run -q -t 10s --newest "$key" -- touch ran
   wait_until is_waiting 1
@@ -214,7 +215,7 @@ newest() {
   for who in dlock keeper both; do
     echo "$who"
     rm -f a b c c.ran a.end a.began
-    start_watched a dlock run -q -t 10s "$key" -- work a
+    start_watched a dlock run -q -t "$long" "$key" -- work a
     wait_until filled a.began
     start_watched b dlock run -q -t 3s --newest "$key" -- touch ran
     wait_until is_waiting 1

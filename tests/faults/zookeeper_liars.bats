@@ -75,7 +75,7 @@ import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.ar
 }
 says_it() { # STATUSES COMMAND...
   metered "$@" || return
-  [ "$met_status" -ne 70 ] || grep -q '^dlock: the client library died of SIG[A-Z]* on what zk://127.0.0.1:.* answered' said
+  [ "$met_status" -ne 70 ] || grep -q '^dlock: the client library died of SIG[A-Z]* while it read the answer of zk://127.0.0.1:' said
 }
 
 @test "a holder's server begins to lie: the command is ended before its lease is, 79, and nothing is left" {
