@@ -263,7 +263,7 @@ env -i PATH="$PATH" setsid worker one --stubborn &
 env -i PATH="$PATH" worker two --stubborn &
 wait
 EOF2
-  start_watched end dlock run --kill-after 300ms k -- bare
+  start_watched end dlock run --kill-after $((300 * slowness))ms k -- bare
   local name
   for name in one two three; do wait_until filled $name.pid; done
   kill_dlock
