@@ -29,12 +29,12 @@ class ReadingStdin final : public LockedCommand {
     if (started_ && !over_) fds.push_back({STDIN_FILENO, POLLIN, 0});
   }
 
-  std::optional<int> ended() override {
+  std::optional<CommandEnded> ended() override {
     if (!started_ || said_) return std::nullopt;
     if (!over_) drain();
     if (!over_) return std::nullopt;
     said_ = true;
-    return 0;
+    return CommandEnded{};
   }
 
   void signal(int number) override { over_ = over_ || !is_harmless(number); }

@@ -185,7 +185,7 @@ void Recorder::signalled(int signal, const SupervisorState& s) {
     Event sent = event(Event::Kind::kSignalled, lock);
     sent.signal = signal;
     sent.held = runtime_.clock.now() - s.granted_at;
-    sent.why = why_signalled_.empty() ? "dlock got it" : why_signalled_;
+    sent.why = !why_signalled_.empty() ? why_signalled_ : signal == SIGKILL ? "its guard was killed" : "dlock got it";
     log_.append(sent);
   }
 }

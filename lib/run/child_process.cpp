@@ -201,7 +201,7 @@ void ChildProcess::take(int wait_status) {
     stopped_by_ = WSTOPSIG(wait_status);
     return;
   }
-  end_status_ = wait_status;
+  end_ = CommandEnded{wait_status, guard_killed_};
   alive_ = false;
 }
 
@@ -225,17 +225,18 @@ bool ChildProcess::reap() {
     hear_guard();
     guard_.reset();
     if (!alive_) continue;
-    // It was killed, and the kernel has killed the command, which is ours to reap now, unless the guard has done so.
+    guard_killed_ = true;
+    spec_.log.warn("the process that guards the command was killed, so the command and what it started are, too");
+    // The kernel has killed the command, which is ours to reap now, unless the guard has done so.
     siginfo_t end;
     if (waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT) != 0) take(SIGKILL);
-    signal_tree(SIGKILL);
   }
   return pid == 0 || errno != ECHILD;
 }
 
-std::optional<int> ChildProcess::ended() {
+std::optional<CommandEnded> ChildProcess::ended() {
   if (alive_) reap();
-  return std::exchange(end_status_, std::nullopt);
+  return std::exchange(end_, std::nullopt);
 }
 
 bool ChildProcess::stops_the_job() {

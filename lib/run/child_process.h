@@ -61,7 +61,7 @@ class ChildProcess final : public LockedCommand {
   void keepers_know() override;
   pid_t pid() const override { return pid_; }
   void add_interest(std::vector<pollfd>& fds) const override;  // without a guard there is SIGCHLD
-  std::optional<int> ended() override;
+  std::optional<CommandEnded> ended() override;
   bool stops_the_job() override;
   void signal(int number) override;
   void signal_tree(int number) override;
@@ -86,8 +86,9 @@ class ChildProcess final : public LockedCommand {
   pid_t pid_ = 0;
   bool alive_ = false;
   int stopped_by_ = 0;                 ///< the signal; not reported yet
-  std::optional<int> end_status_;      ///< not reported yet
+  std::optional<CommandEnded> end_;    ///< not reported yet
   std::optional<CommandGuard> guard_;  ///< while it lives
+  bool guard_killed_ = false;          ///< before it told how the command ended
   std::vector<pid_t> keepers_;
   bool said_denied_ = false;
   bool said_unseen_ = false;

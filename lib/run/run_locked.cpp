@@ -51,9 +51,9 @@ class Loop {
       handle(SignalSeen{signal->number, signal->from_terminal, from_command});
       if (stopped_) return true;  // for who knows how long: the session and the clock come first again
     }
-    if (const auto status = command_.ended()) {
-      if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(*status);
-      handle(CommandEnded{*status});
+    if (const auto end = command_.ended()) {
+      if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(end->wait_status);
+      handle(*end);
     }
     if (s_.phase == Phase::kRunning && command_.stops_the_job()) handle(SignalSeen{SIGTSTP, false, true});
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;

@@ -43,8 +43,8 @@ class LockedCommand {
   /// Adds descriptors that announce its end besides SIGCHLD.
   virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
 
-  /// The wait status after its end, returned once. Does not block.
-  virtual std::optional<int> ended() { return std::nullopt; }
+  /// Its end, returned once. Does not block.
+  virtual std::optional<CommandEnded> ended() { return std::nullopt; }
 
   /// Whether it has stopped by itself, and a shell waits at a terminal for us as well; true once, after ended().
   virtual bool stops_the_job() { return false; }

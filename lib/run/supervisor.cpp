@@ -220,14 +220,8 @@ class Decision {
     s_.command_alive = false;
     s_.command_status = ended.wait_status;
     s_.ended_at = now_;
-    if (s_.phase != Phase::kRunning) return;  // Ending, Killing: its descendants may still be alive
-    if (s_.lost) return release_or_finish();  // --on-lost signal, ignore
-    const TimePoint kept_until = s_.granted_at + policy_.at_least;
-    const bool ours = !s_.locks.empty() && !s_.session_over && !s_.overheld;
-    if (!ours || now_ >= kept_until || is_inside_another()) return release();
-    s_.phase = Phase::kReleasing;
-    s_.kept_until = kept_until;
-    actions_.push_back({Kind::kLeave, 0, kept_until});
+    if (ended.guard_killed) return kill_tree();
+    if (s_.phase == Phase::kRunning) give_back();  // else its descendants may still be alive
   }
 
   void operator()(const Left& left) {
@@ -238,7 +232,7 @@ class Decision {
 
   void operator()(const TreeGone&) {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
-    if (ending && !s_.command_alive) release_or_finish();
+    if (ending && !s_.command_alive) give_back();
   }
 
  private:
@@ -322,6 +316,17 @@ class Decision {
   void lose_without_command(const std::string& why) {
     lose(why);
     release_or_finish();
+  }
+
+  /// The command is gone, and as far as it was to be ended, everything that descends from it.
+  void give_back() {
+    if (s_.lost) return release_or_finish();
+    const TimePoint kept_until = s_.granted_at + policy_.at_least;
+    const bool ours = !s_.locks.empty() && !s_.session_over && !s_.overheld;
+    if (!ours || now_ >= kept_until || is_inside_another()) return release();
+    s_.phase = Phase::kReleasing;
+    s_.kept_until = kept_until;
+    actions_.push_back({Kind::kLeave, 0, kept_until});
   }
 
   void release_or_finish() {

@@ -37,8 +37,9 @@ struct OnLost {
 ///            |                                                                ^
 ///            | lost, or deadline - margin - kill_after; max-hold over         |
 ///            v        kill_after, or deadline - margin                        |
-///         Ending ---------------------------------> Killing                   |
-///            |                                         |                      |
+///         Ending ---------------------------------> Killing <-- from Running  |
+///            |                                         |        and Ending:   |
+///            |                                         |        guard killed  |
 ///            +-----------------------------------------+----------------------+
 ///                    the command and all its descendants are gone
 ///
@@ -77,7 +78,8 @@ struct CommandNotStarted {
   int exit_status = 71;  ///< 126, 127 or 71
 };
 struct CommandEnded {
-  int wait_status = 0;  ///< as from waitpid(2)
+  int wait_status = 0;        ///< as from waitpid(2)
+  bool guard_killed = false;  ///< with its guard: what descends from it has nobody any more who sees it gone
 };
 struct Left {  ///< the answer to kLeave
   std::optional<Error> error;

@@ -406,11 +406,12 @@ EOF2
 
 @test "the guard is killed: the command and its descendants go with it, and then the lock is free" {
   script_worker
-  start_watched end dlock run k -- sh -c 'setsid worker one --stubborn & worker two & wait'
+  start_watched end dlock run k -- sh -c 'setsid worker one --stubborn & worker two & wait' 2>err
   wait_until filled one.pid
   wait_until filled two.pid
   kill -KILL "$(guard_of end)"
   [ "$(how_ended end)" = "signal 9" ]
+  grep -q 'guards the command was killed' err
   ended "$(cat one.pid)"
   ended "$(cat two.pid)"
   said released

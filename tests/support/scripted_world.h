@@ -87,7 +87,7 @@ class ScriptedWorld {
     }
     pid_t pid() const override { return 911; }
     void add_interest(std::vector<pollfd>&) const override {}
-    std::optional<int> ended() override { return std::exchange(status_, std::nullopt); }
+    std::optional<CommandEnded> ended() override { return std::exchange(end_, std::nullopt); }
     void signal(int number) override { sent.push_back({number, false, world_.clock.since_start()}), deliver(number); }
     void signal_tree(int number) override {
       sent.push_back({number, true, world_.clock.since_start()}), deliver(number);
@@ -95,11 +95,11 @@ class ScriptedWorld {
     bool tree_gone() override { return !stray; }
     bool sent_by_it(pid_t sender) const override { return sender == 911; }
 
-    bool has_news() const { return status_.has_value(); }
-    void exit(int wait_status) {
+    bool has_news() const { return end_.has_value(); }
+    void exit(int wait_status, bool guard_killed = false) {
       if (!alive) return;
       alive = false;
-      status_ = wait_status;
+      end_ = CommandEnded{wait_status, guard_killed};
       ended_at = world_.clock.since_start();
     }
     void deliver(int number) {
@@ -121,7 +121,7 @@ class ScriptedWorld {
 
    private:
     ScriptedWorld& world_;
-    std::optional<int> status_;
+    std::optional<CommandEnded> end_;
   };
 
   struct Signals final : SignalInbox {

@@ -96,7 +96,7 @@ TEST_CASE("How the command ended is told to a supervisor that has read nothing f
 TEST_CASE("A command whose guard was killed before it told how the command ended has ended") {
   char name[] = "sleep", seconds[] = "100";
   char* environment[] = {nullptr};
-  const Log log;
+  const Log log({.quiet = true});
   ChildProcess command({find_program(name, nullptr), {name, seconds, nullptr}, environment, {}, log});
   REQUIRE(std::holds_alternative<CommandStarted>(command.start({{}, std::nullopt, {}, {getppid()}})));
   std::vector<pollfd> fds;
@@ -107,10 +107,13 @@ TEST_CASE("A command whose guard was killed before it told how the command ended
   REQUIRE(process);
   kill(command.pid(), SIGKILL);
   REQUIRE(eventually([&] { return !look_up_process(command.pid()); }));
+  const UniqueFd guard(dup(command.guard()));
   kill(process->parent, SIGKILL);
-  std::optional<int> status;
-  CHECK(eventually([&] { return (status = command.ended()).has_value(); }));
-  CHECK(status.value_or(0) == SIGKILL);
+  REQUIRE(eventually([&] { return has_ended(guard); }));  // reading makes room for the report
+  std::optional<CommandEnded> end;
+  REQUIRE(eventually([&] { return (end = command.ended()).has_value(); }));
+  CHECK(end->wait_status == SIGKILL);
+  CHECK(end->guard_killed);
   prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 

@@ -94,6 +94,18 @@ TEST_CASE("A signal that comes with the command's end is not a reason to lose it
   CHECK(s.command_status == 3 << 8);
 }
 
+TEST_CASE("A guard that is killed takes what is left of the command with it before the lock is free") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.command.stray = true;
+  world.at(4s, [&] { world.command.exit(SIGKILL, true); });
+  const SupervisorState s = world.run();
+  CHECK(world.command.sent == std::vector<ScriptedWorld::Sent>{{SIGKILL, true, 4s}});
+  CHECK_FALSE(world.command.stray);
+  CHECK(world.session.released_at == 4s);
+  CHECK(s.outcome == Outcome::kRan);
+}
+
 TEST_CASE("How the command ended under the lock is told before the release, and never after a loss") {
   SUBCASE("it ended by itself") {
     ScriptedWorld world;

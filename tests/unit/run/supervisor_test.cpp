@@ -205,6 +205,30 @@ TEST_CASE("While the command is being ended") {
       });
 }
 
+TEST_CASE("A command that was killed with its guard leaves the lock held until its descendants are killed, too") {
+  const CommandEnded with_guard{SIGKILL, true};
+  SupervisorState cut = running(granted_until(kDeadline));
+  decide(kTermPolicy, cut, with_guard, kStart + 1s);
+  SupervisorState lost = cut;
+  decide(kTermPolicy, lost, SessionEvent(Lost{"stolen"}), kStart + 1s);
+  check_rows(kTermPolicy,
+             {
+                 {"KILL to what is left, nothing released", running(granted_until(kDeadline)), with_guard, 1s, "tree-9",
+                  Phase::kKilling},
+                 {"while it is being ended in order, too", ending(), with_guard, 2s, "tree-9", Phase::kKilling},
+                 {"KILL is repeated", cut, TimePassed{}, 1050ms, "tree-9", Phase::kKilling},
+                 {"nothing is left: released", cut, TreeGone{}, 2s, "release", Phase::kReleasing},
+                 {"a loss meanwhile is said", cut, SessionEvent(Lost{"stolen"}), 1s, "lost", Phase::kKilling},
+                 {"and counts", lost, TreeGone{}, 2s, "", Phase::kDone},
+             });
+  check_rows(policy_with(OnLost::Kind::kTerm, 20s),
+             {{"--at-least still holds", cut, TreeGone{}, 2s, "leave", Phase::kReleasing}});
+  decide(kTermPolicy, cut, TreeGone{}, kStart + 2s);
+  decide(kTermPolicy, cut, SessionEvent(Released{}), kStart + 2s);
+  CHECK(cut.outcome == Outcome::kRan);
+  CHECK(cut.command_status == SIGKILL);
+}
+
 TEST_CASE("While the lock is given back") {
   check_rows(
       kTermPolicy,
