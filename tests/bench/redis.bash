@@ -85,7 +85,7 @@ redlock_requests() {
     own+=("$(pid_of_redis "$server")")
   done
   url=redlock://127.0.0.1:$(port_of bench),127.0.0.1:$(port_of bench2),127.0.0.1:$(port_of bench3)
-  sleep 1.5 # a server that runs for less than the ttl is asked again
+  sleep 3 # a server that runs for less than the ttl and a second is asked again
   monitor "$stage/monitor"
   dlock run -b "$url" --ttl 1s quorum -- true
   count=$(requests)
