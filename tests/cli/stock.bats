@@ -447,9 +447,10 @@ while not os.path.exists("finish"):
     time.sleep(0.01)
 SCRIPT
   start write-often "$locks/stock.db"
-  run -0 dlock bench stock --count 40
+  run -0 --separate-stderr dlock bench stock --count 40 --json
   touch finish
-  [[ "$output" == *"reserve"* ]]
+  run -0 "$BATS_TEST_DIRNAME/../../scripts/stock-chart" <<<"$output"
+  [[ "$output" == "<svg "*">local, lock<"*">local, reserve<"*"</svg>" ]]
 }
 
 @test "a benchmark of stocks that cannot start its takers is 71, and leaves no stock" {
