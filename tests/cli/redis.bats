@@ -5,7 +5,7 @@ load ../support/cli
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   key=app:$BATS_TEST_NUMBER
 }
 teardown() { end_world; }

@@ -4,7 +4,7 @@ load ../support/cli
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   key=app:$BATS_TEST_NUMBER
   maps='cat "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-redis)/maps"'
 }

@@ -5,7 +5,7 @@ load ../support/cli
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   key=order:$BATS_TEST_NUMBER.$$
   store=$DLOCK_TEST_REDIS
   theirs=11111111-2222-4333-8444-555555555555:7

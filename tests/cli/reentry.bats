@@ -7,7 +7,7 @@ load ../support/stores
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   # inside NAME WORD...: a run inside, whose end is written to NAME; its command waits for NAME.go.
   script inside <<'SCRIPT'
 #!/bin/bash

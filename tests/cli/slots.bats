@@ -5,7 +5,6 @@ load ../support/stores
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
   key=slots-$$-$BATS_TEST_NUMBER # several runs may share the servers
 }
 teardown() { end_world; }
@@ -45,6 +44,7 @@ each_job_has_its_number() {
   [ ! -e ran ]
 }
 @test "with --permits N each command finds a number from 0 to N-1 that no other one has, the lowest free" {
+  need_servers
   on_two_stores each_job_has_its_number
 }
 
@@ -67,6 +67,7 @@ each_job_has_its_database() {
 }
 # bats test_tags=all
 @test "with --slots each command finds one of the names, in an inner dlock too" {
+  need_servers
   on_two_stores each_job_has_its_database
 }
 
@@ -86,6 +87,7 @@ a_lease_has_a_slot() {
   run -0 dlock release --owner "$(jq -r .owner second.json)" "$key"
 }
 @test "acquire tells a script the slot; a renewal keeps it, its release frees it" {
+  need_servers
   on_two_stores a_lease_has_a_slot
 }
 

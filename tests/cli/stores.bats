@@ -6,7 +6,7 @@ load ../support/stores
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
 }
 teardown() { end_world; }
 

@@ -13,7 +13,6 @@ setup() {
   old_owner=0123456789abcdef0123456789abcdef
 }
 teardown() { end_world; }
-need_servers() { [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"; }
 now_us() { echo $(($(date +%s%N) / 1000)); }
 
 # With `old_hold MS`, which records the hold and sets $old_token, and `old_end`, which ends what does not end with its lease.

@@ -60,7 +60,7 @@ for frame in frames:
 }
 
 @test "one key on a server is shown by itself, and freed there" {
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   use "$DLOCK_TEST_REDIS"
   local key=watch:$BATS_TEST_NUMBER
   hold_lock "$key"

@@ -6,7 +6,7 @@ load ../support/stores
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   # deaf PIDFILE: ignores TERM, and runs until the file go is there.
   script deaf <<'SCRIPT'
 #!/bin/bash

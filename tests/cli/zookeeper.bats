@@ -7,7 +7,7 @@ load ../support/zookeeper_peers
 
 setup() {
   set_world
-  [ "${DLOCK_TEST_ZK-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   # Several runs may share the servers.
   key=cli-$$-$BATS_TEST_NUMBER
   use "$DLOCK_TEST_ZK"

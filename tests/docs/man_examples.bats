@@ -17,8 +17,6 @@ teardown() { end_world; }
 # What a page calls its hosts, files and durations stands for what they are here: `real` is a script for sed.
 here() { real+="s|$1|${2//&/\\&}|;"; } # PATTERN TEXT
 
-need_servers() { [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"; }
-
 # The N-th block under EXAMPLES of a page, as a reader sees it, with its hosts and folders replaced by ours.
 example() { rendered_example "$1" "$2" EXAMPLES | sed "$real"; } # PAGE N
 examples_of() { sed -n '/^# EXAMPLES$/,/^# [^E]/p' "$root/man/$1.scd" | grep -c '^```' | awk '{ print $1 / 2 }'; } # PAGE: how many

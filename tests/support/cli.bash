@@ -96,6 +96,11 @@ install_keeper() {
   PATH=$prefix/bin:$PATH
 }
 
+# --- servers ---------------------------------------------------------------------------------------------------------
+
+# In a setup, or in the tests that need one of scripts/start-test-servers.
+need_servers() { [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"; }
+
 # --- other users -----------------------------------------------------------------------------------------------------
 
 # Runs as a user without rights, on this test's files.

@@ -162,7 +162,7 @@ kill_connections() { # NAME: those of "app"
 
 # For a setup: the server of scripts/start-test-servers, and a key for this test.
 use_shared_mysql() {
-  [ "${DLOCK_TEST_MYSQL-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  need_servers
   servers=$DLOCK_TEST_SERVERS
   key=app:$BATS_TEST_NUMBER
   use "$DLOCK_TEST_MYSQL"
