@@ -213,7 +213,14 @@ crowd_of() { # STORE OTHERS
   several[inspect of $1]+=" $(µs_of dlock inspect chain)"
 }
 
-joins() { grep -qm 1 queued < <(exec dlock run --fair -v -w 1s chain -- true 2>&1); } # not until it gives up
+# Until it says that it is queued. It is ended then: one that gives up looks at all others to say how many they are.
+joins() {
+  local said
+  exec {said}< <(exec dlock run --fair -v chain -- true 2>&1)
+  grep -qm 1 queued <&"$said"
+  kill "$!"
+  exec {said}<&-
+}
 
 crowd_goes() { # STORE
   case $1 in
