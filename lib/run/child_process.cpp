@@ -272,8 +272,7 @@ void ChildProcess::signal_tree(int number) {
   said_unseen_ = true;
   spec_.log.warn(
       "cannot see what the command has started, so only the command itself is ended: is /proc mounted, that of this "
-      "pid "
-      "namespace, and ulimit -n not reached?");
+      "pid namespace, and ulimit -n not reached?");
 }
 
 /// Every process that is left descends from a child of ours, since orphans become ours: no child, nothing left. Other

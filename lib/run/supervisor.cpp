@@ -310,10 +310,6 @@ class Decision {
 
   void lose_before_start(const std::string& why) {
     s_.ended_at = now_;
-    lose_without_command(why);
-  }
-
-  void lose_without_command(const std::string& why) {
     lose(why);
     release_or_finish();
   }
