@@ -16,16 +16,13 @@ constexpr Duration kPause = 10ms;
 /// Looks at a lock whose holder has no record: it is written after the grant, and erased before the end.
 constexpr int kLooks = 8;
 
-/// A program that takes the same lock without dlock.
-Participant stranger(const RowBlocker& known) {
+/// A program that takes the same lock without dlock. `id`: the server's of its connection; 0: not known.
+Participant another_session(std::uint64_t id) {
   Participant participant;
-  participant.note = "another program";
-  if (known.session == 0) return participant;
-  participant.owner = "connection " + std::to_string(known.session);
-  participant.user = known.user;
-  participant.host = known.host;
-  if (!known.user.empty() || !known.host.empty()) participant.note += ", " + participant.owner;
-  if (known.since) participant.since = wall_time(*known.since);
+  participant.note = "another session";
+  if (id == 0) return participant;
+  participant.owner = "connection " + std::to_string(id);
+  participant.note += ", " + participant.owner;
   return participant;
 }
 
@@ -33,29 +30,9 @@ bool has_stranger(const std::vector<Participant>& participants) {
   return std::any_of(participants.begin(), participants.end(), [](const auto& one) { return one.token.is_none(); });
 }
 
-/// A transaction without a session: what XA has prepared has no connection, and of shared locks MariaDB does not
-/// report whose they are.
-Error without_session(const RowBlocker& known, const LockName& name) {
-  if (known.since) {
-    return {ErrorCode::kUnsupported, name.text() + " is held by a prepared XA transaction, which no session has",
-            "look with XA RECOVER, and end it with XA COMMIT or XA ROLLBACK"};
-  }
-  return {ErrorCode::kUnsupported, "the server does not report which session holds " + name.text(),
-          "find it with SHOW ENGINE INNODB STATUS or SHOW PROCESSLIST, and end it with KILL"};
-}
-
 }  // namespace
 
-/// Whose session it is, where this account may see that.
-void BoundAdmin::add_account(RowBlocker& known) {
-  const auto found =
-      run("SELECT USER,HOST FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(known.session));
-  if (!found || found->rows.size() != 1) return;
-  known.user = text_of(found->rows[0], 0);
-  known.host = text_of(found->rows[0], 1);
-}
-
-Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name, Strangers strangers) {
+Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name) {
   LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, servers_);
   const auto holder = store.holder(soon());
@@ -63,51 +40,21 @@ Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name, Strangers 
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();
   if (reading->galera) return of_one_node(servers_.server(), settings_.strategy);
-  if (*holder == std::uint64_t{0}) return Present{{}, {}, {}, reading->now};
+  if (*holder == std::uint64_t{0}) return Present{{}, 0, reading->now};
   for (const LeaseHolder& one : reading->row.holders) {
     const bool lives =
         holder->has_value() ? **holder == one.connection : servers_.is_live_session(one.connection, soon());
-    if (lives) return Present{{participant_of(one)}, {one.connection}, {}, reading->now};
+    if (lives) return Present{{participant_of(one)}, one.connection, reading->now};
   }
-  if (!*holder && strangers == Strangers::kSought) return blockers(name);
-  RowBlocker known{holder->value_or(0), "", "", {}};
-  if (*holder && strangers == Strangers::kSought) add_account(known);
-  Present present{{stranger(known)}, {known.session}, {}, reading->now};
-  if (known.session == 0) present.hidden = without_session(known, name);
-  return present;
-}
-
-/// A row is locked by a session that the server names only to who waits for it.
-Result<BoundAdmin::Present> BoundAdmin::blockers(const LockName& name) {
-  auto found = row_blockers(servers_, BoundStore(settings_, name, servers_).row_query(), soon());
-  if (!found && found.error().code != ErrorCode::kDenied) return found.error();
-  // A new holder may have written its record by now.
-  LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
-  const auto reading = record.read(false, soon(), nullptr);
-  if (!reading) return reading.error();
-  const auto& known = reading->row.holders;
-  Present present;
-  present.now = reading->now;
-  if (!found) present.hidden = found.error();
-  if (!found || found->empty()) found = std::vector<RowBlocker>(1);
-  for (const RowBlocker& one : *found) {
-    const auto ours = std::find_if(known.begin(), known.end(), [&](const LeaseHolder& holder) {
-      return one.session != 0 && holder.connection == one.session;
-    });
-    present.participants.push_back(ours == known.end() ? stranger(one) : participant_of(*ours));
-    present.sessions.push_back(one.session);
-    if (one.session == 0 && !present.hidden) present.hidden = without_session(one, name);
-  }
-  return present;
+  return Present{{another_session(holder->value_or(0))}, holder->value_or(0), reading->now};
 }
 
 Result<LockState> BoundAdmin::inspect(const LockName& name) {
   const WallTime asked = runtime_.clock.wall();
-  auto holders = present(name, strangers_);
-  const bool told_at_once = settings_.strategy == Strategy::kSession;  // of a row, blockers() has waited for it
-  for (int look = 1; told_at_once && look < kLooks && holders && has_stranger(holders->participants); ++look) {
+  auto holders = present(name);
+  for (int look = 1; look < kLooks && holders && has_stranger(holders->participants); ++look) {
     runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
-    holders = present(name, strangers_);
+    holders = present(name);
   }
   if (!holders) return holders.error();
   const WallTime answered = runtime_.clock.wall();
@@ -143,22 +90,23 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
   return {};
 }
 
-/// Ends the sessions that hold it; the server frees what they held.
+/// Ends the session that holds it; the server frees what it held.
 Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
                                                 const std::string& /*by*/) {
-  const auto holders = present(name, Strangers::kSought);
+  const auto holders = present(name);
   if (!holders) return holders.error();
   if (holders->participants.empty() && shown.holders.empty()) return ForceReleased{};
   const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
-  if (holders->participants.empty() || !std::is_permutation(holders->participants.begin(), holders->participants.end(),
-                                                            shown.holders.begin(), shown.holders.end(), same)) {
+  if (!std::equal(holders->participants.begin(), holders->participants.end(), shown.holders.begin(),
+                  shown.holders.end(), same)) {
     return other_holders(name);
   }
-  if (holders->hidden) return *holders->hidden;
-  const TimePoint until = soon();
-  for (const std::uint64_t session : holders->sessions) {
-    if (auto ended = end_holder(name, session, until); !ended) return ended.error();
+  if (holders->session == 0) {
+    return Error{ErrorCode::kUnsupported, "the server does not say which session holds " + name.text(),
+                 "find it with SHOW ENGINE INNODB STATUS or SHOW PROCESSLIST and end it with KILL; what has no session "
+                 "is shown by XA RECOVER"};
   }
+  if (auto ended = end_holder(name, holders->session, soon()); !ended) return ended.error();
   return ForceReleased{shown.holders};
 }
 
@@ -169,7 +117,7 @@ Result<void> BoundAdmin::revoke(const LockName& name, const LockState& shown, co
           .rewrite([&](const LeaseRow& row, ServerTime /*now*/) { return ask_back(row, shown, by); }, soon());
   if (!asked) return asked.error();
   if (*asked) return {};
-  return has_stranger(shown.holders) ? cannot_be_asked(name, "another program has it") : other_holders(name);
+  return has_stranger(shown.holders) ? cannot_be_asked(name, "another session has it") : other_holders(name);
 }
 
 Result<HeldLock> BoundAdmin::renew(const LockName& /*name*/, const Owner& /*owner*/, Duration /*ttl*/) {
@@ -189,7 +137,7 @@ Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
     LeaseStore record(servers_, settings_.strategy, name);
     const auto reading = record.read(false, soon(), nullptr);
     if (!reading) return reading.error();
-    const auto holders = present(name, Strangers::kUnnamed);
+    const auto holders = present(name);
     if (!holders) return holders.error();
     if (!holders->participants.empty() || reading->row.holders.empty()) continue;
     if (!dry_run) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
-#include "backends/mysql/bound/row_blockers.h"
 #include "backends/mysql/bound/store.h"
 #include "backends/mysql/connection/admin.h"
 
@@ -13,11 +12,8 @@ namespace dlock::mysql {
 /// strategy=session and strategy=row for commands that supervise nothing.
 class BoundAdmin final : public MysqlAdmin {
  public:
-  /// Whether to look for the name of a holder that is not a dlock, which takes further queries (row_blockers.h).
-  enum class Strangers { kSought, kUnnamed };
-
-  BoundAdmin(Settings settings, Servers servers, const Runtime& runtime, Strangers strangers = Strangers::kSought)
-      : MysqlAdmin(std::move(settings), std::move(servers), runtime), strangers_(strangers) {}
+  BoundAdmin(Settings settings, Servers servers, const Runtime& runtime)
+      : MysqlAdmin(std::move(settings), std::move(servers), runtime) {}
 
   Result<LockState> inspect(const LockName& name) override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
@@ -31,20 +27,15 @@ class BoundAdmin final : public MysqlAdmin {
   Result<GiveBack> take_for_ping(const LockName& name) override;
   void forget_ping(const LockName& name) override;
 
-  /// The holders, by the sessions of the server.
+  /// The holder, by the sessions of the server, if there is one.
   struct Present {
     std::vector<Participant> participants;
-    std::vector<std::uint64_t> sessions;  ///< the server's id of each participant's; 0: not known
-    std::optional<Error> hidden;          ///< why the server does not report the holder
+    std::uint64_t session = 0;  ///< the server's id of its session; 0: not known, as that of a row without a record
     ServerTime now = 0;
   };
 
-  Result<Present> present(const LockName& name, Strangers strangers);
-  Result<Present> blockers(const LockName& name);
-  void add_account(RowBlocker& known);
+  Result<Present> present(const LockName& name);
   Result<void> end_holder(const LockName& name, std::uint64_t session, TimePoint until);
-
-  const Strangers strangers_;
 };
 
 }  // namespace dlock::mysql

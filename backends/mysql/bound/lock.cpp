@@ -177,7 +177,7 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
 /// On a connection of its own, while ours waits.
 Result<LockState> ConnectionBoundLock::describe(Control& /*control*/) {
   const Runtime quick{runtime_.clock, runtime_.log, kHolderViewBudget};
-  return BoundAdmin(settings_, servers_.beside(), quick, BoundAdmin::Strangers::kUnnamed).inspect(spec_.name);
+  return BoundAdmin(settings_, servers_.beside(), quick).inspect(spec_.name);
 }
 
 /// One ping at a time; one that is late still counts, from when it was sent.

@@ -41,14 +41,12 @@ class BoundStore {
   /// which. Connects if need be.
   Result<std::optional<std::uint64_t>> holder(TimePoint until);
 
-  /// strategy=row: the query that locks the row; it waits while another session has locked it.
-  std::string row_query() const;
-
  private:
   Outcome ask(const std::string& statement, TimePoint until, Control* control);
   Result<Answer> say(const std::string& statement, TimePoint until, Control* control);
   Result<void> check_user_row(TimePoint until, Control* control);
   Result<void> make_own_row(TimePoint until, Control* control);
+  std::string row_query() const;
 
   const Strategy strategy_;
   const LockName name_;

@@ -139,8 +139,6 @@ bool is_without_named_locks(int code) { return is_one_of(code, {1235, 1178, 1295
 
 bool is_wrong_table(int code) { return is_one_of(code, {1054, 1136, 1146, 1364}); }
 
-bool is_unknown_view(int code) { return code == 1109; }
-
 Error error_of(const Failure& failure, const std::string& server) {
   const std::string number = failure.code <= 0 ? "" : " (error " + std::to_string(failure.code) + ")";
   const std::string said = printable(failure.text, kForeignWords) + number;

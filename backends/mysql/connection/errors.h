@@ -39,9 +39,6 @@ bool is_without_named_locks(int code);
 /// Whether a table or a column that dlock needs is missing.
 bool is_wrong_table(int code);
 
-/// Whether this kind of server does not have a view of information_schema.
-bool is_unknown_view(int code);
-
 constexpr int kAccessDenied = 1045;
 constexpr int kDuplicateKey = 1062;
 constexpr int kNullValue = 1048;   ///< where the table wants one
