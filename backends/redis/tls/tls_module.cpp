@@ -14,9 +14,10 @@
 
 struct DlockTlsSession {
   SSL* ssl;
-  int socket;  ///< -1: no handshake has begun
-  int errnum;  ///< of the socket's last failure
-  bool closed;
+  int socket;   ///< -1: no handshake has begun
+  int errnum;   ///< of the socket, in this call
+  bool closed;  ///< the server has ended the stream, as this call has seen
+  bool judges_us;
 };
 
 namespace {
@@ -89,6 +90,12 @@ bool attach(DlockTlsSession* session) {
 
 // --- what a session is made of ---
 
+/// Called when the server asks for a certificate.
+int note_question(SSL* /*ssl*/, void* session) {
+  static_cast<DlockTlsSession*>(session)->judges_us = true;
+  return 1;
+}
+
 /// A key that is locked with a pass phrase is refused, rather than asking whoever sits at the terminal.
 int no_pass_phrase(char* /*into*/, int /*size*/, int /*writing*/, void* /*data*/) { return 0; }
 
@@ -129,6 +136,7 @@ int make_ssl(DlockTlsSession* session, SSL_CTX* context, const DlockTlsSettings&
   session->ssl = SSL_new(context);
   if (session->ssl == nullptr) return fail(failure, kDlockTlsSetUp);
   if (!expect_name(session->ssl, settings.name)) return fail(failure, kDlockTlsName);
+  SSL_set_cert_cb(session->ssl, note_question, session);
   return attach(session) ? 0 : fail(failure, kDlockTlsSetUp);
 }
 
@@ -155,6 +163,9 @@ DlockTlsProblem problem_of(int reason) {
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
       return kDlockTlsOurCertificate;
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
@@ -173,6 +184,14 @@ int not_now(DlockTlsSession* session, int status, DlockTlsFailure* failure) {
   if (session->closed || code == 0) return fail(failure, kDlockTlsClosed, "");
   if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) return refused_certificate(session->ssl, failure);
   return fail(failure, problem_of(ERR_GET_REASON(code)));
+}
+
+/// Of a call that has yet to be made: what an earlier one met, such as a reset, hides no alert that is still to be
+/// read.
+void begin(DlockTlsSession* session) {
+  ERR_clear_error();
+  session->errnum = 0;
+  session->closed = false;
 }
 
 int cut(size_t size) { return size < INT_MAX ? static_cast<int>(size) : INT_MAX; }
@@ -203,26 +222,29 @@ DlockTlsSession* open_session(const DlockTlsSettings* settings, DlockTlsFailure*
 }
 
 int handshake(DlockTlsSession* session, int socket, DlockTlsFailure* failure) {
-  ERR_clear_error();
+  begin(session);
   session->socket = socket;
   const int status = SSL_do_handshake(session->ssl);
   return status == 1 ? 1 : not_now(session, status, failure);
 }
 
 long write_session(DlockTlsSession* session, const char* bytes, size_t size, DlockTlsFailure* failure) {
-  ERR_clear_error();
+  begin(session);
   const int n = SSL_write(session->ssl, bytes, cut(size));
   return n > 0 ? n : not_now(session, n, failure);
 }
 
 long read_session(DlockTlsSession* session, char* into, size_t size, DlockTlsFailure* failure) {
-  ERR_clear_error();
+  begin(session);
   const int n = SSL_read(session->ssl, into, cut(size));
   return n > 0 ? n : not_now(session, n, failure);
 }
 
 int wants_write(const DlockTlsSession* session) { return SSL_want_write(session->ssl) ? 1 : 0; }
 
+int judges_us(const DlockTlsSession* session) { return session->judges_us ? 1 : 0; }
+
 }  // namespace
 
-const DlockTls dlock_tls_1 = {open_session, close_session, handshake, write_session, read_session, wants_write};
+const DlockTls dlock_tls_2 = {open_session, close_session, handshake, write_session,
+                              read_session, wants_write,   judges_us};

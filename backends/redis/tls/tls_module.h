@@ -59,9 +59,11 @@ struct DlockTls {
   long (*read)(DlockTlsSession* session, char* into, size_t size, DlockTlsFailure* failure);
   /// Whether the last call could not go on because the socket took nothing.
   int (*wants_write)(const DlockTlsSession* session);
+  /// Whether the server has asked for a certificate of ours. By TLS 1.3 it judges that only when our handshake is over.
+  int (*judges_us)(const DlockTlsSession* session);
 };
 
-[[gnu::visibility("default")]] extern const DlockTls dlock_tls_1;
+[[gnu::visibility("default")]] extern const DlockTls dlock_tls_2;
 }
 
-inline constexpr const char* kDlockTlsSymbol = "dlock_tls_1";
+inline constexpr const char* kDlockTlsSymbol = "dlock_tls_2";

@@ -26,6 +26,8 @@ class ByteStream {
   /// Reads into `into`; returns how many bytes, 0 if there are none now. The end of the stream is an error
   /// (Unavailable).
   virtual Result<std::size_t> read(std::span<char> into) = 0;
+  /// Whether the server has asked for a certificate of ours, which it may still refuse: until its first answer.
+  virtual bool judges_us() const { return false; }
 };
 
 }  // namespace dlock::redis

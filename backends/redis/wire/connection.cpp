@@ -71,7 +71,9 @@ struct Connection::Impl {
   Result<void> step(TimePoint now, bool& ready, std::size_t& outstanding);
   Result<void> shake_hands(TimePoint now, bool& ready);
   bool may_speak_tls(const Error& why, bool ready) const;
+  bool may_be_refused(const Error& why, bool ready, std::size_t outstanding) const;
   Result<void> settle_doubt(TimePoint now);
+  Error after_second_look(std::optional<bool> answered) const;
   void start_probe(ProtocolProbe::Protocol asked, TimePoint until);
   Result<void> write(TimePoint now);
   Result<void> read(TimePoint now, std::size_t& outstanding);
@@ -134,11 +136,12 @@ Error Connection::Impl::broken(Error why, bool ready) const {
 }
 
 void Connection::Impl::start_probe(ProtocolProbe::Protocol asked, TimePoint until) {
-  ConnectionSettings plain;
-  plain.endpoint = settings.endpoint;
-  plain.reached = settings.reached;
+  ConnectionSettings bare;
+  bare.endpoint = settings.endpoint;
+  bare.reached = settings.reached;
+  if (asked == ProtocolProbe::Protocol::kAgain) bare.tls = settings.tls;
   session->probe.reset();
-  auto stream = dial(plain, until);
+  auto stream = dial(bare, until);
   if (stream) session->probe.emplace(std::move(*stream), asked);
 }
 
@@ -148,9 +151,30 @@ bool Connection::Impl::may_speak_tls(const Error& why, bool ready) const {
   return silent && !settings.tls && settings.endpoint.socket.empty() && !session->denied;
 }
 
+/// True if a server that has asked for a certificate, and has never answered, may have ended the connection for that:
+/// it says so by an alert, which a reset can overtake.
+bool Connection::Impl::may_be_refused(const Error& why, bool ready, std::size_t outstanding) const {
+  const bool asked = !ready || outstanding > 0;
+  return asked && !session->heard && session->stream->judges_us() && why.code == ErrorCode::kUnavailable;
+}
+
+/// What a second connection says of the first, which had no answer: the same end again is no outage.
+Error Connection::Impl::after_second_look(std::optional<bool> answered) const {
+  const Session& s = *session;
+  if (!s.probe || answered != false || !s.probe->why_not()) return *s.in_doubt;
+  Error why = *s.probe->why_not();
+  if (why.code != ErrorCode::kUnavailable) return broken(std::move(why), false);
+  if (!s.probe->judges_us()) return *s.in_doubt;
+  return broken({ErrorCode::kDenied,
+                 "the server asks for a certificate, and ended two connections without an answer: " + why.message,
+                 "name a certificate that it trusts with cert-file and key-file"},
+                false);
+}
+
 Result<void> Connection::Impl::settle_doubt(TimePoint now) {
   Session& s = *session;
   const auto is_it = s.probe ? s.probe->advance() : std::optional(false);
+  if (settings.tls) return is_it || now >= *s.probe_at ? Result<void>(after_second_look(is_it)) : Result<void>();
   if (is_it == true) return broken(s.probe->verdict(), false);
   if (is_it && s.probe && s.probe->asked() == ProtocolProbe::Protocol::kTls) {
     start_probe(ProtocolProbe::Protocol::kProxy, *s.probe_at);
@@ -165,10 +189,12 @@ Result<void> Connection::Impl::go_on(TimePoint now, bool& ready, std::size_t& ou
   if (s.failed) return *s.failed;
   if (s.in_doubt) return settle_doubt(now);
   auto went = step(now, ready, outstanding);
-  if (went || !may_speak_tls(went.error(), ready)) return went;
+  if (went) return went;
+  const bool again = may_be_refused(went.error(), ready, outstanding);
+  if (!again && !may_speak_tls(went.error(), ready)) return went;
   s.in_doubt = std::move(went).error();
-  s.probe_at = now + kProbeFor;
-  start_probe(ProtocolProbe::Protocol::kTls, *s.probe_at);
+  s.probe_at = again ? std::max(s.connect_by, now + kDoubtAfter) : now + kProbeFor;
+  start_probe(again ? ProtocolProbe::Protocol::kAgain : ProtocolProbe::Protocol::kTls, *s.probe_at);
   return settle_doubt(now);
 }
 

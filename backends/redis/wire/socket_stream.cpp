@@ -216,23 +216,25 @@ std::string_view ProtocolProbe::question() const {
 std::optional<bool> ProtocolProbe::advance() {
   if (!ready_) {
     auto ready = stream_->handshake();
-    if (!ready) return false;
+    if (!ready) return no(std::move(ready).error());
     if (!*ready) return std::nullopt;
     ready_ = true;
   }
   while (sent_ < question().size()) {
     auto n = stream_->write(question().substr(sent_));
-    if (!n) return false;
+    if (!n && asked_ != Protocol::kAgain) return no(std::move(n).error());
+    if (!n) break;  // a server that turns us away says why
     if (*n == 0) return std::nullopt;
     sent_ += *n;
   }
   std::array<char, 16> bytes;
   while (heard_.size() < 2) {
     auto n = stream_->read(bytes);
-    if (!n) return greeted_;
+    if (!n) return greeted_ || no(std::move(n).error());
     if (*n == 0) return std::nullopt;
     heard_.append(bytes.data(), *n);
   }
+  if (asked_ == Protocol::kAgain) return true;
   if (asked_ != Protocol::kProxy) return asked_ == Protocol::kPlain ? begins_reply(heard_) : begins_tls(heard_);
   if (greeted_ || heard_[0] != '+') return false;
   greeted_ = true;

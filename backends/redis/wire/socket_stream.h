@@ -16,14 +16,15 @@
 
 namespace dlock::redis {
 
-/// Asks a server over `stream`, a separate connection without TLS, whether it speaks a protocol there; a server that
-/// expects the other one does not answer. Never blocks. Single-threaded.
+/// Asks a server over `stream`, a separate connection, whether it speaks a protocol there; a server that expects the
+/// other one does not answer. Never blocks. Single-threaded.
 class ProtocolProbe {
  public:
   enum class Protocol {
-    kPlain,
+    kPlain,  ///< without TLS
     kTls,
     kProxy,  ///< answers PING, and closes the connection at HELLO, which every server answers
+    kAgain,  ///< over a stream like the first: whether it answers anything at all
   };
 
   ProtocolProbe(std::unique_ptr<ByteStream> stream, Protocol asked) : stream_(std::move(stream)), asked_(asked) {}
@@ -33,11 +34,18 @@ class ProtocolProbe {
   std::optional<bool> advance();
   void add_interest(std::vector<pollfd>& fds) const;
   Protocol asked() const { return asked_; }
+  /// Why it is a "no", if the stream said it; and whether that may be a verdict on us (ByteStream::judges_us).
+  const std::optional<Error>& why_not() const { return why_not_; }
+  bool judges_us() const { return stream_->judges_us(); }
   /// The error that a "yes" means; the caller adds the server's name.
   Error verdict() const;
 
  private:
   std::string_view question() const;
+  bool no(Error why) {
+    why_not_ = std::move(why);
+    return false;
+  }
 
   std::unique_ptr<ByteStream> stream_;
   Protocol asked_;
@@ -45,6 +53,7 @@ class ProtocolProbe {
   std::size_t sent_ = 0;
   std::string heard_ = {};
   bool greeted_ = false;  ///< the answer to HELLO is waited for
+  std::optional<Error> why_not_ = {};
 };
 
 Error speaks_no_tls();  ///< the caller adds the server's name

@@ -182,6 +182,8 @@ class TlsStream final : public ByteStream {
     return moved(tls().read(session_.get(), into.data(), into.size(), &failure), failure);
   }
 
+  bool judges_us() const override { return carried_ && tls().judges_us(session_.get()) != 0; }
+
  private:
   const DlockTls& tls() const { return *session_.get_deleter().tls; }
 

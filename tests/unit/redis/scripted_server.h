@@ -22,6 +22,7 @@ struct ScriptedConnection {
   };
   std::deque<Piece> pieces;
   bool ends = false;                            ///< after the last piece the server closes
+  bool judges_us = false;                       ///< it asks for a certificate
   std::optional<Error> refused;                 ///< nobody listens
   std::optional<Duration> ready = Duration(0);  ///< when the connection stands; nullopt: never
 };
@@ -62,6 +63,7 @@ class ScriptedServer {
       return bytes.size();
     }
     Result<std::size_t> read(std::span<char> into) override { return server_.give(into); }
+    bool judges_us() const override { return server_.now_.judges_us; }
 
    private:
     ScriptedServer& server_;

@@ -141,6 +141,48 @@ TEST_CASE("a server that ends the first connection without a word is asked wheth
   }
 }
 
+TEST_CASE("over TLS, a server that judges us and ends the connection without a word is asked once more") {
+  World world;
+  world.settings.tls.emplace();
+  ScriptedConnection& first = world.next({});
+  first.ends = first.judges_us = true;
+  SUBCASE("the same end again is a refusal") {
+    ScriptedConnection& second = world.next({});
+    second.ends = second.judges_us = true;
+    const Error error = world.fails({{"SET", "a", "1"}});
+    CHECK(error.code == ErrorCode::kDenied);
+    CHECK(says(error, "asks for a certificate, and ended two connections without an answer"));
+    CHECK(world.server.dialled == 2);
+  }
+  SUBCASE("nobody listens any more: an outage") {
+    CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kUnavailable);
+    CHECK(world.server.dialled == 2);
+  }
+  SUBCASE("it answers now: it was an outage") {
+    world.next({{"+PONG\r\n"}}).judges_us = true;
+    CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kUnavailable);
+  }
+  SUBCASE("it says nothing: an outage, when the time to connect is over") {
+    world.next({}).judges_us = true;
+    CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kUnavailable);
+  }
+}
+
+TEST_CASE("over TLS, a server that has answered, or asks for no certificate, has refused none") {
+  World world;
+  world.settings.tls.emplace();
+  ScriptedConnection& only = world.next({});
+  only.ends = true;
+  SUBCASE("asks for none") {}
+  SUBCASE("has answered") {
+    only.judges_us = true;
+    world.settings.client_name = "dlock";
+    only.pieces = {{"+OK\r\n"}};
+  }
+  CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kUnavailable);
+  CHECK(world.server.dialled == 1);
+}
+
 TEST_CASE("a server that ends connections without a word, but answers PING, is a proxy if it ends that one at HELLO") {
   struct Row {
     std::deque<ScriptedConnection::Piece> pieces;
