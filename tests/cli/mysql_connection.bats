@@ -30,6 +30,19 @@ teardown() { end_world; }
     "$key" -- true
 }
 
+@test "TLS: a client certificate that is refused is no outage, however often it is tried" {
+  local who url
+  for who in expired other-client; do
+    url="${DLOCK_TEST_MYSQL_TLS/app@/certified@}&cert-file=$DLOCK_TEST_CERTIFICATES/$who.crt&key-file=$DLOCK_TEST_CERTIFICATES/$who.key"
+    for _ in {1..40}; do
+      run -77 dlock run -n --if-unavailable run -b "$url" "$key" -- touch ran
+      [[ "$output" == *"refused our certificate"* ]]
+    done
+  done
+  run -77 dlock run -n --if-unavailable run -b "${DLOCK_TEST_MYSQL_TLS/app@/certified@}" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
 @test "TLS: a wrong CA, a wrong name, no client certificate, a server without TLS: refused with the reason, nothing sent" {
   local port
   port=$(port_of mysql)

@@ -186,9 +186,19 @@ Failure ConnectorSession::too_much() const {
   return {kTooMuch, "more than " + std::to_string(settings_.longest_answer / 1024) + " KiB", true, false};
 }
 
+bool ConnectorSession::ended_behind_certificate(const Outcome& outcome) const {
+  const auto* failure = std::get_if<Failure>(&outcome);
+  return failure && settings_.tls && !settings_.tls->cert_file.empty() && may_be_refused(*failure);
+}
+
 Outcome ConnectorSession::connect() {
   guard_.allow(settings_.longest_answer);
   Outcome outcome = try_to_connect();
+  if (ended_behind_certificate(outcome)) {  // a reset can overtake the alert that says why
+    guard_.forget();
+    outcome = try_to_connect();
+    if (ended_behind_certificate(outcome)) std::get<Failure>(outcome).code = kUnanswered;
+  }
   if (auto* failure = std::get_if<Failure>(&outcome)) {
     if (guard_.overrun()) *failure = too_much();
     failure->cut_off = true;

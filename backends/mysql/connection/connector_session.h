@@ -34,6 +34,7 @@ class ConnectorSession {
 
  private:
   Outcome try_to_connect();
+  bool ended_behind_certificate(const Outcome& outcome) const;
   void open();                   ///< throws what the library throws
   void begin(bool with_galera);  ///< the same
   bool is_encrypted();

@@ -20,6 +20,18 @@ bool is_about_trust(const std::string& text) {
          text.find("no TLS") != std::string::npos;
 }
 
+/// An alert of the server: by TLS 1.3 it judges our certificate when the handshake is over for us.
+bool refuses_ours(const std::string& text) {
+  return text.find("alert") != std::string::npos &&
+         (text.find("certificate") != std::string::npos || text.find("unknown ca") != std::string::npos ||
+          text.find("access denied") != std::string::npos);
+}
+
+Error our_certificate(const std::string& server, const std::string& said) {
+  return {ErrorCode::kDenied, server + " refused our certificate: " + said,
+          "cert-file and key-file must name one that it trusts"};
+}
+
 /// 1290 names the option that forbids the statement; another one may.
 bool tells_read_only(const Failure& failure) {
   const bool named =
@@ -122,6 +134,8 @@ bool is_cut_off(int code) {
          (code >= 1152 && code <= 1161) || is_one_of(code, {1053, 1080, kAborted, 1189, 1190, 1927, 4031});
 }
 
+bool may_be_refused(const Failure& failure) { return is_one_of(failure.code, {2006, 2013, 2055}); }
+
 bool is_worth_repeating(int code) {
   // 1205 lock wait, 1213 deadlock, 1317 interrupted, 1969 statement time, 3058 deadlock of named locks (MySQL 8),
   // 3572 NOWAIT (MySQL 8), 1020 record changed (MariaDB snapshot isolation)
@@ -147,6 +161,8 @@ Error error_of(const Failure& failure, const std::string& server) {
             "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
             "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
   }
+  const bool refused = failure.code == kTlsError && refuses_ours(failure.text);
+  if (refused || failure.code == kUnanswered) return our_certificate(server, said);
   if (failure.code == kTlsError) {
     return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
             "no secure connection to " + server + ": " + said,

@@ -15,10 +15,15 @@ inline constexpr int kAborted = 1184;  ///< the server ended a new session: as a
 inline constexpr int kTooMuch = -1;
 /// The server wants the password by a login method that would reveal it; the text names the method.
 inline constexpr int kLoginRefused = -2;
+/// The server has ended two connections behind our certificate, without a word.
+inline constexpr int kUnanswered = -3;
 
 /// Whether the connection is gone, and the outcome therefore unknown: lost or refused connections, KILL, shutdown, idle
 /// sessions that were ended.
 bool is_cut_off(int code);
+
+/// Whether the server, having seen our certificate, may have ended the connection for that.
+bool may_be_refused(const Failure& failure);
 
 /// Whether the same statement may succeed a moment later: a deadlock or a lock wait that the server ended, an
 /// interrupted wait. Nothing was changed.
