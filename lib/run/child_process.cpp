@@ -239,9 +239,17 @@ std::optional<CommandEnded> ChildProcess::ended() {
   return std::exchange(end_, std::nullopt);
 }
 
+/// A guard reports a stop that may be over when we hear of it: ^Z and fg were for us as well.
 bool ChildProcess::stops_the_job() {
   const int signal = std::exchange(stopped_by_, 0);
-  return signal != 0 && alive_ && shell_waits_for(signal, getpgid(pid_));
+  if (signal == 0 || !alive_) return false;
+  const auto command = look_up_process(pid_);
+  return (!command || command->state == 'T') && shell_waits_for(signal, getpgid(pid_));
+}
+
+void ChildProcess::continued() {
+  if (alive_) reap();
+  stopped_by_ = 0;
 }
 
 void ChildProcess::signal(int number) {

@@ -63,6 +63,7 @@ class ChildProcess final : public LockedCommand {
   void add_interest(std::vector<pollfd>& fds) const override;  // without a guard there is SIGCHLD
   std::optional<CommandEnded> ended() override;
   bool stops_the_job() override;
+  void continued() override;
   void signal(int number) override;
   void signal_tree(int number) override;
   bool tree_gone() override;

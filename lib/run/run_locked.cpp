@@ -100,7 +100,8 @@ class Loop {
         return leave(action.deadline);
       case Action::Kind::kStopSelf:
         stopped_ = true;
-        return stop_self();
+        stop_self();
+        return command_.continued();
       case Action::Kind::kSayLost:
         return observer_.lost(s_, command_.pid());
       case Action::Kind::kSayOverheld:

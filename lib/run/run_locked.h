@@ -48,6 +48,8 @@ class LockedCommand {
 
   /// Whether it has stopped by itself, and a shell waits at a terminal for us as well; true once, after ended().
   virtual bool stops_the_job() { return false; }
+  /// We have been stopped, and are continued: stops of it from before are over.
+  virtual void continued() {}
 
   virtual void signal(int /*number*/) {}       ///< to it alone
   virtual void signal_tree(int /*number*/) {}  ///< to it and everything that descends from it

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `dlock run` and signals, from kill(2) and from a terminal: promises 6, 7 and 8.
 load ../support/cli
+load ../support/stores
 
 setup() {
   set_world
@@ -305,4 +306,49 @@ on_terminal() {
   touch finish
   [ "$(how_ended end)" = "exit 9" ]
   [ "$(count holders k)" = 0 ]
+}
+
+# What a person does with a run, a waiter and a hold on a terminal. Under a lock on a server CMD's stop is reported by its
+# guard, maybe late: it must not stop a job that has been continued, which would then not get ^C.
+job_control() {
+  local shell begin="dlock run --ttl $((3 * slowness))s $key --"
+  local stop=('send:\x1a' 'expect:Stopped' 'expect:PS> ' 'run:stopped') go_on=('send:fg\n' run:in_front 'send:\x03' 'run:got INT')
+  for shell in 'bash --norc --noprofile -i' 'dash -i'; do
+    as_a_job "$begin note-signals" 9 file:ready "${stop[@]}" "${go_on[@]}" "${stop[@]}" "${go_on[@]}" \
+      "${stop[@]}" 'send:bg\n' 'run:got CONT' 'expect:PS> ' "${go_on[@]}" 'run:stty -F "/proc/$(cat noting.pid)/fd/0" rows 30' 'run:got WINCH' 'run:touch finish'
+    as_a_job "$begin $begin note-signals" 9 file:ready "${stop[@]}" "${go_on[@]}" "${stop[@]}" "${go_on[@]}" 'run:touch finish'
+    hold_lock "$key"
+    as_a_job "$begin true" 130 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' 'expect:in line' 'send:\x03'
+    let_go
+    as_a_job "dlock hold $key" 0 'expect:[0-9a-f]{32} ' "${stop[@]:0:3}" 'send:fg\n' 'expect:hold' "${stop[@]:0:3}" 'send:fg\n' 'expect:hold' 'send:\x04'
+    is_free "$key"
+  done
+}
+as_a_job() { # COMMAND STATUS STEP...
+  rm -f ready got finish
+  # shellcheck disable=SC2086 # words
+  run terminal 'expect:PS> ' "send:$1\\n" "${@:3}" 'expect:PS> ' 'send:echo status=$?\n' "expect:status=$2" \
+    'expect:PS> ' 'send:exit\n' -- env PS1='PS> ' $shell
+  echo "$output"
+  [ "$status" = 0 ]
+}
+@test "8.4 each store: ^Z, fg, ^Z again and bg of a run, a run inside, a waiter and a hold; then ^C and WINCH arrive" {
+  need_servers
+  script got <<'SCRIPT'
+#!/bin/bash
+for ((i = 0; i < 300; i++)); do
+  if grep -q "$1" got; then exec rm got; fi
+  sleep 0.05
+done 2>/dev/null
+exit 1
+SCRIPT
+  script stopped <<'SCRIPT'
+#!/bin/bash
+until [[ $(ps -o stat= -p "$(cat noting.pid)") == T* ]]; do sleep 0.05; done
+SCRIPT
+  script in_front <<'SCRIPT'
+#!/bin/bash
+until [[ $(ps -o stat= -p "$(cat noting.pid)") == S*+* ]]; do sleep 0.05; done
+SCRIPT
+  on_two_stores job_control
 }

@@ -80,7 +80,10 @@ class Session:
         elif kind == "send":
             os.write(self.fd, text.encode().decode("unicode_escape").encode())
         elif kind == "run":
-            done = subprocess.run(text, shell=True, capture_output=True)
+            try:
+                done = subprocess.run(text, shell=True, capture_output=True, timeout=LIMIT)
+            except subprocess.TimeoutExpired:
+                self.fail(f"waited {LIMIT:.0f} s for {text}")
             if done.returncode != 0:
                 self.fail(f"{text}: status {done.returncode}: {(done.stdout + done.stderr).decode()}")
         elif kind == "hangup":
