@@ -11,11 +11,12 @@
 . "${BASH_SOURCE[0]%/*}/servers.bash"
 
 # Where the server has its messages and its system tables, and what it puts before the names of these.
-if [ -d /usr/share/mariadb ]; then mysql_share=/usr/share/mariadb mysql_tables=mariadb; else mysql_share=/usr/share/mysql mysql_tables=mysql; fi
+mysql_usr=$root_of_servers/usr
+if [ -d "$mysql_usr/share/mariadb" ]; then mysql_share=$mysql_usr/share/mariadb mysql_tables=mariadb; else mysql_share=$mysql_usr/share/mysql mysql_tables=mysql; fi
 
 # What a killed server has written is still there when it starts again, synchronised or not: only the machine's own end
 # would lose it. So nobody waits for the disk, which the tests share with compilers.
-mysql_words=(--no-defaults --basedir=/usr --lc-messages-dir="$mysql_share" --innodb-log-file-size=4M
+mysql_words=(--no-defaults --basedir="$mysql_usr" --lc-messages-dir="$mysql_share" --innodb-log-file-size=4M
   --innodb-buffer-pool-size=8M --innodb-data-file-path=ibdata1:4M:autoextend --innodb-autoextend-increment=1
   --innodb-temp-data-file-path=ibtmp1:1M:autoextend --innodb-use-native-aio=OFF --aria-log-file-size=8M --loose-skip-log-bin
   --innodb-flush-method=nosync)
@@ -26,8 +27,8 @@ mysql_beginning() {
   if [ ! -d "$at" ]; then
     rm -rf -- "$at.part"
     mkdir -p "$at.part" "$at.tmp" # a server removes the temporary tables of others that share its folder for them
-    mysql_bootstrap | mariadbd "${mysql_words[@]}" --user="$(id -un)" --bootstrap --datadir="$at.part" --tmpdir="$at.tmp" \
-      --debug-no-sync 2>"$at.log" || { tail -n 5 "$at.log" >&2; return 1; }
+    mysql_bootstrap | (exec_server mariadbd mariadbd "${mysql_words[@]}" --user="$(id -un)" --bootstrap --datadir="$at.part" \
+      --tmpdir="$at.tmp" --debug-no-sync 2>"$at.log") || { tail -n 5 "$at.log" >&2; return 1; }
     mv -T "$at.part" "$at"
   fi
   echo "$at"
@@ -104,7 +105,7 @@ launch_mysql() {
   : >"$folder/log"
   (
     cd "$folder/data" || exit
-    exec mariadbd "${options[@]}" 3>&- </dev/null >>"$folder/log" 2>&1
+    exec_server mariadbd mariadbd "${options[@]}" 3>&- </dev/null >>"$folder/log" 2>&1
   ) &
   pid=$!
   started+=("$pid")

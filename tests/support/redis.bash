@@ -6,6 +6,9 @@
 # shellcheck source=tests/support/servers.bash
 . "${BASH_SOURCE[0]%/*}/servers.bash"
 
+# Valkey's is called valkey-check-rdb.
+redis_program=${DLOCK_TEST_REDIS_PROGRAM:-redis-check-rdb}
+
 # start_redis NAME [OPTION...]: an empty server, unless the options say more. PORT and BUS in an option stand for free
 # ports. Returns when it answers; its URL is redis_url NAME.
 start_redis() {
@@ -71,7 +74,7 @@ launch() {
   (
     cd "$folder" || exit
     # As a command from a shell has them, so that it can be stopped and interrupted like one.
-    exec -a "$1" redis-check-rdb "${options[@]}" 3>&- </dev/null >>log 2>&1
+    exec_server "$1" "$redis_program" "${options[@]}" 3>&- </dev/null >>log 2>&1
   ) &
   pid=$!
   started+=("$pid")

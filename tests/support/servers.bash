@@ -13,6 +13,20 @@ first_port=20000 last_port=31999
 some_ports() { shuf -i "$first_port-$last_port" -n "$1"; }
 some_port() { echo $((first_port + SRANDOM % (last_port - first_port + 1))); }
 
+# Servers of another release of Debian: DLOCK_TEST_ROOT is a root of it (scripts/bare-root), whose programs run with the
+# loader and the libraries of that root. Without it they are this machine's.
+root_of_servers=${DLOCK_TEST_ROOT-}
+
+# exec_server NAME PROGRAM WORD...: becomes the server, which believes that it was called NAME.
+exec_server() {
+  local name=$1 program
+  program=$(type -P "$2") || program=/usr/sbin/$2
+  [ "$root_of_servers" ] || exec -a "$name" "$program" "${@:3}"
+  program=$(PATH=$root_of_servers/usr/sbin:$root_of_servers/usr/bin type -P "$2") || return 127
+  exec "$root_of_servers"/lib64/ld-linux-*.so.* --argv0 "$name" \
+    --library-path "$(echo "$root_of_servers"/usr/lib/*-linux-gnu*)" "$program" "${@:3}"
+}
+
 port_of() { first_line "$servers/$1/port"; }
 pid_of_server() { first_line "$servers/$1/pid"; }
 

@@ -67,6 +67,13 @@ write_zookeeper() { # NAME PORT [LINE...]: its folder, without data
     preAllocSize=512 forceSync=no "${@:3}" >"$folder/zoo.cfg"
 }
 
+# The archives name what they need by absolute paths, which another release's would find on this machine: those come first.
+zookeeper_classes() {
+  local archive classes=
+  for archive in zookeeper-jute zookeeper slf4j-simple; do classes+=:$root_of_servers/usr/share/java/$archive.jar; done
+  echo "${classes#:}"
+}
+
 # Also starts again what was killed: same port, same data.
 launch_zookeeper() { # NAME
   local folder=$servers/$1 pid
@@ -75,7 +82,7 @@ launch_zookeeper() { # NAME
     # Small and quick to start, rather than fast after an hour.
     exec java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto \
       -Dznode.container.checkIntervalMs=1000 -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
-      -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+      -cp "$(zookeeper_classes)" \
       org.apache.zookeeper.server.quorum.QuorumPeerMain "$folder/zoo.cfg" 3>&- </dev/null >log 2>&1
   ) &
   pid=$!
