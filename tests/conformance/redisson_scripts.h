@@ -13,7 +13,7 @@
 namespace dlock::redis::redisson_rows {
 
 /// A script is KIND.WHAT, then FIELD. What it tells others is in the lists told, and told-B of the waiter B: they are
-/// published by RPUSH. "ends" is where permits or turns end; me1 is the first read of the reader `me`.
+/// published by RPUSH. "ends" is where turns end; me1 is the first read of the reader `me`.
 class Table final : public ScriptTable {
  public:
   using ScriptTable::ScriptTable;
@@ -40,18 +40,16 @@ class Table final : public ScriptTable {
     if (!renews) names.push_back("forced");
     if (!renews && kind == "fenced") names.push_back("counter");
     if (!renews && kind == "fair") names.insert(names.end(), {"queue", "ends", "waiting"});
-    if (kind == "semaphore" || kind == "permits") names.push_back("ends");
     command.push_back(std::to_string(names.size()));
     for (const std::string& wanted : names) command.push_back(key(wanted));
     command.insert(command.end(), {key("told"), "RPUSH", stem_});
     std::vector<std::string> arguments(script.begin() + 1, script.end());
-    // Of an attempt: FIELD entry lease who | mode flags permits wait
+    // Of an attempt: FIELD entry lease who | mode flags wait
     if (script[0].ends_with("acquire")) {
-      const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "0", "100000"};
+      const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "100000"};
       arguments.insert(arguments.end(), usual.begin() + static_cast<std::ptrdiff_t>(arguments.size()), usual.end());
     }
     if (renews) arguments.emplace_back("");  // its command goes on
-    if (kind == "semaphore" && (renews || script[0].ends_with("acquire"))) arguments.emplace_back("own");
     // Of a release: FIELD entry, with what the program adds.
     if (script[0].ends_with("release")) {
       const auto sent = release_arguments(kind == "fair" ? RedissonKind::kFair : RedissonKind::kLock, script.at(2));
@@ -71,30 +69,15 @@ class Table final : public ScriptTable {
 
   static const char* text_of(const std::string& name) {
     namespace texts = redisson_scripts;
-    static const std::map<std::string, const char*> kTexts{{"lock.acquire", texts::kLockAcquire},
-                                                           {"lock.renew", texts::kLockRenew},
-                                                           {"lock.release", texts::kLockRelease},
-                                                           {"lock.force", texts::kLockForce},
-                                                           {"fenced.acquire", texts::kLockAcquire},
-                                                           {"fair.acquire", texts::kFairAcquire},
-                                                           {"fair.release", texts::kLockRelease},
-                                                           {"fair.force", texts::kLockForce},
-                                                           {"rw.acquire", texts::kRwAcquire},
-                                                           {"rw.renew", texts::kRwRenew},
-                                                           {"rw.release", texts::kRwRelease},
-                                                           {"rw.force", texts::kRwForce},
-                                                           {"semaphore.acquire", texts::kPermitsAcquire},
-                                                           {"semaphore.renew", texts::kPermitsRenew},
-                                                           {"semaphore.release", texts::kPermitsRelease},
-                                                           {"semaphore.force", texts::kPermitsForce},
-                                                           {"permits.acquire", texts::kPermitsAcquire},
-                                                           {"permits.renew", texts::kPermitsRenew},
-                                                           {"permits.release", texts::kPermitsRelease},
-                                                           {"permits.force", texts::kPermitsForce},
-                                                           {"fenced.read", texts::kReadState},
-                                                           {"fair.read", texts::kReadState},
-                                                           {"rw.read", texts::kReadState},
-                                                           {"permits.read", texts::kReadState}};
+    static const std::map<std::string, const char*> kTexts{
+        {"lock.acquire", texts::kLockAcquire},   {"lock.renew", texts::kLockRenew},
+        {"lock.release", texts::kLockRelease},   {"lock.force", texts::kLockForce},
+        {"fenced.acquire", texts::kLockAcquire}, {"fair.acquire", texts::kFairAcquire},
+        {"fair.release", texts::kLockRelease},   {"fair.force", texts::kLockForce},
+        {"rw.acquire", texts::kRwAcquire},       {"rw.renew", texts::kRwRenew},
+        {"rw.release", texts::kRwRelease},       {"rw.force", texts::kRwForce},
+        {"fenced.read", texts::kReadState},      {"fair.read", texts::kReadState},
+        {"rw.read", texts::kReadState}};
     const auto text = kTexts.find(name);
     if (text == kTexts.end()) throw std::runtime_error("there is no script " + name);
     return text->second;

@@ -259,9 +259,6 @@ del rw
 hincrby rw
 hget rw -s
 set rw -s
-zadd semaphore --permits 2
-zscore permits --permits 2
-zrem permits --permits 2
 LOCKS
 }
 

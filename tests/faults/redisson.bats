@@ -39,9 +39,8 @@ through_proxy() {
 # bats test_tags=all
 @test "every kind: memory is full: what is held is renewed and given back, and nothing new is had" {
   local kind words owner _
-  for kind in lock spin fenced fair rw read semaphore permits; do
+  for kind in lock fenced fair rw read; do
     words=()
-    [[ $kind != semaphore && $kind != permits ]] || words=(--permits 2)
     [ "$kind" != read ] || words=(-s)
     use "$(redis_url one)?layout=redisson&kind=${kind/#read/rw}"
     echo "$kind"
@@ -72,7 +71,6 @@ through_proxy() {
   local kind what words n=0
   while read -r kind what; do
     words=()
-    [[ $kind != semaphore && $kind != permits ]] || words=(--permits 1)
     [ "$kind" != read ] || words=(-s)
     use "$(redis_url one)?layout=redisson&kind=${kind/#read/rw}"
     n=$((n + 1))
@@ -81,7 +79,7 @@ through_proxy() {
     # shellcheck disable=SC2086  # the words of a command
     redis_cli one $what
     [ "$(how_ended "holder$n")" = "exit 79" ]
-    [ "$kind" = permits ] || redis_says one 0 exists k
+    redis_says one 0 exists k
     redis_cli one flushall
   done <<'CASES'
 lock flushall
@@ -91,9 +89,6 @@ fair pexpire k 1
 rw flushall
 rw pexpire k 1
 read del k
-semaphore flushall
-permits flushall
-permits zremrangebyrank {k}:timeout 0 -1
 CASES
 }
 
@@ -111,13 +106,4 @@ CASES
   let_go
   [ "$(how_ended next)" = "exit 0" ]
   (($(now_ms) - before < 6000))
-}
-
-@test "a dlock that was killed with a permit of a semaphore: the next one that asks gives it back after its lease" {
-  use "$(redis_url one)?layout=redisson&kind=semaphore"
-  start_watched a dlock run -q --ttl 2s --permits 1 k -- sleep 100
-  wait_until is_held k
-  kill -KILL "$(keeper_of a)" "$(pid_of a)"
-  run -0 dlock run -w 20 --permits 1 k -- true
-  [ "$(redis_cli one GET k)" = 1 ]
 }

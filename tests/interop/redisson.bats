@@ -14,7 +14,6 @@ as() {
   case $1 in
     read) use "$server?layout=redisson&kind=rw"; words=(-s) ;;
     write) use "$server?layout=redisson&kind=rw" ;;
-    semaphore | permits) use "$server?layout=redisson&kind=$1"; words=(--permits 1) ;;
     *) use "$server?layout=redisson&kind=$1" ;;
   esac
 }
@@ -129,7 +128,6 @@ both_ways() { # KIND OF-DLOCK
   as "$2"
   python_peer peer <<CODE
 lock, other = Redisson(server, "$1", "k"), Redisson(server, "$1", "k")
-if "$1" in ("semaphore", "permits"): lock.set_permits(1)
 def wait(there):
     while not there(): time.sleep(0.01)
 def begun(n): return sum(" BEGIN" in line for line in open("history")) >= n
@@ -160,8 +158,6 @@ CODE
 }
 @test "lock: each excludes the other and wakes it" { both_ways lock lock; }
 # bats test_tags=all
-@test "spin: each excludes the other and is seen by it, though Redisson's tells nobody" { both_ways spin spin; }
-# bats test_tags=all
 @test "fenced: each excludes the other and wakes it" { both_ways fenced fenced; }
 # bats test_tags=all
 @test "fair: each excludes the other and wakes it" { both_ways fair fair; }
@@ -171,10 +167,6 @@ CODE
 @test "Redisson's readers and dlock's writer: each excludes the other and wakes it" { both_ways read write; }
 # bats test_tags=all
 @test "Redisson's writer and dlock's reader: each excludes the other and wakes it" { both_ways write read; }
-# bats test_tags=all
-@test "semaphore: the last permit is had by one of them, and each wakes the other" { both_ways semaphore semaphore; }
-# bats test_tags=all
-@test "permits that end by themselves: the last one is had by one of them, and each wakes the other" { both_ways permits permits; }
 
 @test "fair: in the order of their coming, services and dlocks; a dlock that died is passed over in its 5 s" {
   as fair
@@ -238,15 +230,6 @@ CODE
   touch go
   [ "$(how_ended a)" = "exit 0" ]
   wait_until lines_in peer.out 2
-}
-
-@test "semaphore: the permit of a dlock that died comes back to the next dlock" {
-  as semaphore
-  start_watched a dlock run --ttl 2s --permits 1 k -- section --for 30
-  wait_until begun 1
-  kill -KILL "$(pid_of a)" "$(keeper_of a)"
-  run -0 dlock run -q -w 10s --permits 1 k -- true
-  [ "$(redis_cli one get k)" = 1 ]
 }
 
 # bats test_tags=all

@@ -14,17 +14,16 @@ teardown() { end_world; }
 # "HOLDER ASKER CELL", of the page's table.
 cells_of_page() {
   sed -n '/^## What excludes what/,/^# WAITING/p' "$page" | sed -n 's/^\(|\|:<\|\[\[\) *//p' | tr -d '*' | tr ' ' _ | awk '
-    NR <= 7 { asker[NR] = $1; next }
-    (NR - 1) % 7 == 0 { holder = $1; next }
-    { print holder, asker[(NR - 1) % 7 + 1], $1 }'
+    NR <= 6 { asker[NR] = $1; next }
+    (NR - 1) % 6 == 0 { holder = $1; next }
+    { print holder, asker[(NR - 1) % 6 + 1], $1 }'
 }
 
 # The word of the page for who has, or wants, a lock.
 family() {
   case $1 in
     native | redis-py | redlock | redsync) echo token ;;
-    lock | spin | fenced | fair) echo hash ;;
-    semaphore) echo permits ;;
+    lock | fenced | fair) echo hash ;;
     *) echo "$1" ;;
   esac
 }
@@ -45,9 +44,8 @@ def take(kind):
     return "WRONGTYPE" if lock.refused else "excluded"
 def hold(kind):
     server.flushall()
-    if kind in ("semaphore", "permits"): Redisson(server, kind, "k").set_permits(1)
     if take(kind) != "taken": sys.exit(kind + " is not free")
-tokens, kinds = ["redis-py", "redlock", "redsync"], ["lock", "spin", "fenced", "fair", "read", "write", "semaphore", "permits"]
+tokens, kinds = ["redis-py", "redlock", "redsync"], ["lock", "fenced", "fair", "read", "write"]
 if sys.argv[1] == "hold": hold(sys.argv[2])
 for holder in {"hold": [], "each": tokens + kinds, "native": ["native"]}[sys.argv[1]]:
     for asker in tokens + kinds:
@@ -59,10 +57,10 @@ CODE
   redis_cli one flushall
   dlock run k -- peer native >>seen
   local holder asker said words status_of
-  for holder in redis-py redlock redsync lock spin fenced fair read write semaphore permits; do
+  for holder in redis-py redlock redsync lock fenced fair read write; do
     peer hold $holder
     redis_cli one --raw dump k >before
-    for asker in native lock spin fenced fair read write semaphore permits; do
+    for asker in native lock fenced fair read write; do
       case $asker in
         native) use "$server" ;;
         read) use "$server?layout=redisson&kind=rw" ;;
@@ -71,7 +69,6 @@ CODE
       esac
       words=()
       [ $asker != read ] || words=(-s)
-      [[ $asker != semaphore && $asker != permits ]] || words=(--permits 1)
       status_of=0
       said=$(dlock run -n "${words[@]}" k -- echo ran 2>&1) || status_of=$?
       echo "$holder, dlock as $asker: $status_of $said"

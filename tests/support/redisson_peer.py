@@ -2,7 +2,7 @@
 """Redisson's synchronizers as a service uses them, for tests: each operation does to keys, fields, lives and channels what
 Redisson's does, and a waiter subscribes, tries again, and sleeps until a message comes or the lease that it saw has ended.
 
-    lock = Redisson(server, "fair", "order-import")      kind: lock spin fenced fair read write semaphore permits
+    lock = Redisson(server, "fair", "order-import")      kind: lock fenced fair read write
     if lock.acquire(seconds): ...; lock.release()        seconds 0: tries once
     lock.refused                                         the server's error of the last attempt ("WRONGTYPE ..."), or empty
 """
@@ -146,39 +146,6 @@ redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', KEYS[2], '1')
 return 1"""
 
-# A permit, and one that ends by itself. KEYS: count, channel, ends. ARGV: lease, id, now
-TRY_SEMAPHORE = """
-local value = redis.call('GET', KEYS[1])
-if value == false or tonumber(value) < 1 then return -1 end
-redis.call('DECRBY', KEYS[1], 1)
-return nil"""
-RELEASE_SEMAPHORE = """
-redis.call('PUBLISH', KEYS[2], redis.call('INCRBY', KEYS[1], 1))
-return 1"""
-TRY_PERMITS = """
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], 0, ARGV[3], 'LIMIT', 0, 1)) do
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('PUBLISH', KEYS[2], redis.call('INCRBY', KEYS[1], 1))
-end
-local value = redis.call('GET', KEYS[1])
-if value ~= false and tonumber(value) >= 1 then
-  redis.call('DECRBY', KEYS[1], 1)
-  redis.call('ZADD', KEYS[3], ARGV[3] + ARGV[1], ARGV[2])
-  return nil
-end
-local nearest = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2]
-return nearest and math.max(nearest - ARGV[3], 0) or -1"""
-RELEASE_PERMITS = """
-if redis.call('ZREM', KEYS[3], ARGV[1]) == 0 then return 0 end
-redis.call('PUBLISH', KEYS[2], redis.call('INCRBY', KEYS[1], 1))
-return 1"""
-SET_PERMITS = """
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('SET', KEYS[1], ARGV[1])
-redis.call('PUBLISH', KEYS[2], ARGV[1])
-return 1"""
-
-
 def now():
     return int(time.time() * 1000)
 
@@ -186,9 +153,9 @@ def now():
 class Redisson:
     def __init__(self, server, kind, name, lease=30000, wait=300000, thread=1):
         self.server, self.kind, self.name, self.lease, self.wait = server, kind, name, lease, wait
-        self.owner = os.urandom(16) if kind == "permits" else f"{uuid.uuid4()}:{thread}"
+        self.owner = f"{uuid.uuid4()}:{thread}"
         self.stem = name if "{" in name else "{" + name + "}"
-        family = {"read": "rwlock:", "write": "rwlock:", "semaphore": "sc:", "permits": "sc:"}.get(kind, "lock__channel:")
+        family = "rwlock:" if kind in ("read", "write") else "lock__channel:"
         self.channel = "redisson_" + family + self.stem
         self.refused = ""
 
@@ -206,15 +173,8 @@ class Redisson:
             return self.run(TRY_READ, [self.name], self.lease, self.owner, self.stem)
         if self.kind == "write":
             return self.run(TRY_WRITE, [self.name], self.lease, self.owner)
-        if self.kind == "semaphore":
-            return self.run(TRY_SEMAPHORE, [self.name])
-        if self.kind == "permits":
-            return self.run(TRY_PERMITS, self.permit_keys(), self.lease, self.owner, now())
         counter = ["redisson_lock_token:" + self.stem] if self.kind == "fenced" else []
         return self.run(TRY_LOCK, [self.name] + counter, self.lease, self.owner)
-
-    def permit_keys(self):
-        return [self.name, self.channel, self.stem + ":timeout"]
 
     def acquire(self, seconds=0.0):
         end, self.refused = time.monotonic() + seconds, ""
@@ -236,8 +196,7 @@ class Redisson:
                     if self.kind == "fair":
                         self.run(GIVE_UP_FAIR, self.fair_keys()[:3], self.owner, self.wait)
                     return False
-                # A semaphore's permit has no time to live; a spinning lock tells nobody.
-                pause = 0.05 if self.kind == "spin" else rest / 1000 if rest >= 0 else left
+                pause = rest / 1000 if rest >= 0 else left
                 messages.get_message(timeout=max(min(pause, left), 0.001))
             return True
         finally:
@@ -251,17 +210,10 @@ class Redisson:
             return self.run(UNLOCK_READ, [self.name, self.channel], self.owner, self.stem)
         if self.kind == "write":
             return self.run(UNLOCK_WRITE, [self.name, self.channel], self.owner)
-        if self.kind == "semaphore":
-            return self.run(RELEASE_SEMAPHORE, [self.name, self.channel])
-        if self.kind == "permits":
-            return self.run(RELEASE_PERMITS, self.permit_keys(), self.owner)
-        return self.run(UNLOCK, [self.name] + ([] if self.kind == "spin" else [self.channel]), self.owner)
+        return self.run(UNLOCK, [self.name, self.channel], self.owner)
 
     def renew(self):
         return self.run(RENEW, [self.name], self.lease, self.owner)
 
     def force(self):
         return self.run(FORCE, [self.name, self.channel], 1 if self.kind == "write" else 0)
-
-    def set_permits(self, number):
-        return self.run(SET_PERMITS, [self.name, self.channel], number)

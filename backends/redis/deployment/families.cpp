@@ -9,8 +9,6 @@ namespace dlock::redis {
 namespace {
 
 constexpr std::size_t kUuid = 36;
-constexpr std::size_t kLongestCount = 9;
-
 constexpr std::size_t kLongestToken = 128;
 
 /// Owner of a lock as clients write it: one word of letters, digits and the marks of base64 and UUIDs, or the raw
@@ -65,20 +63,15 @@ bool is_redisson_owner(std::string_view field) {
   });
 }
 
-bool is_count(std::string_view value) {
-  return !value.empty() && value.size() <= kLongestCount &&
-         std::all_of(value.begin(), value.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
-}
-
 Family family_of(std::string_view type, std::string_view sign, bool ends) {
   const bool owner = ends ? may_be_owner(sign) : is_token(sign) && !is_number(sign);
   if (type == "string" && owner) return {"another lock client", true};
-  if (type == "string" && is_number(sign)) return {"a number (" + redisson("semaphore", "semaphore") + ")", false};
+  if (type == "string" && is_number(sign)) return {"a number", false};
   if (type == "string") return {"a string of " + std::to_string(sign.size()) + " bytes", false};
   if (type == "hash" && sign == "read") return {redisson("read lock", "rw"), true};
   if (type == "hash" && sign == "write") return {redisson("write lock", "rw"), true};
   if (type == "hash" && is_redisson_owner(sign)) return {redisson("lock", "lock"), true};
-  if (type == "exstrtype") return {"a string of Tair; use tair://...?mode=ex", true};
+  if (type == "exstrtype") return {"a string of Tair; use tair://", true};
   return {"a " + std::string(type), false};
 }
 

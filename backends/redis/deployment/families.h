@@ -31,7 +31,4 @@ Command drop_command(const std::string& key, const std::string& data);
 /// ":write" after it.
 bool is_redisson_owner(std::string_view field);
 
-/// Whether `value` is a count, as Redisson's semaphores keep it.
-bool is_count(std::string_view value);
-
 }  // namespace dlock::redis

@@ -14,15 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Finding about(RedissonKind kind) {
-  if (kind == RedissonKind::kSemaphore) {
-    return Finding::warn(
-        "kind=semaphore: a permit of a service that died is never released",
-        "use kind=permits, whose permits end by themselves; dlock releases what a killed dlock has left");
-  }
-  return Finding::ok(std::string("kind=") + kind_word(kind));
-}
-
 /// Redisson's layout for commands that supervise nothing.
 class RedissonAdmin final : public ScriptAdmin {
  public:
@@ -40,12 +31,12 @@ class RedissonAdmin final : public ScriptAdmin {
                         {"exists"},
                         "redisson_lock__channel:{dlock-doctor}",
                         "'&redisson_*' '&__redis__:invalidate'"};
-    for (const char* command : {"type", "hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex",
-                                "lpop", "rpush", "lrem"}) {
+    for (const char* command :
+         {"type", "hincrby", "hkeys", "incr", "zincrby", "lrange", "lindex", "lpop", "rpush", "lrem"}) {
       needed.commands.emplace_back(command);
     }
     auto findings = diagnose_servers(*deployment_, store_, needed, runtime_);
-    findings.push_back(about(kind_));
+    findings.push_back(Finding::ok(std::string("kind=") + kind_word(kind_)));
     return findings;
   }
 
@@ -53,11 +44,7 @@ class RedissonAdmin final : public ScriptAdmin {
   Result<GiveBack> take_for_ping(const LockName& name) override {
     auto lock = store_of(name);
     if (!lock) return lock.error();
-    const RedissonAsk ask{.owner = Owner::random(),
-                          .mode = hands_out_permits(kind_) ? Mode::kPermits : Mode::kExclusive,
-                          .ttl = 10s,
-                          .permits = 1,
-                          .info = who_text("ping")};
+    const RedissonAsk ask{.owner = Owner::random(), .ttl = 10s, .info = who_text("ping")};
     if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
     return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
   }

@@ -12,7 +12,7 @@ namespace dlock::redis {
 namespace {
 
 /// In the order of RedissonKind.
-constexpr const char* kWords[] = {"lock", "spin", "fenced", "fair", "rw", "semaphore", "permits"};
+constexpr const char* kWords[] = {"lock", "fenced", "fair", "rw"};
 
 constexpr std::string_view kThread = ":1";
 constexpr std::array<std::size_t, 4> kDashes{8, 13, 18, 23};
@@ -24,14 +24,11 @@ std::string stem_of(const std::string& name) { return has_tag(name) ? name : "{"
 std::string prefixed(const char* prefix, const std::string& name) { return prefix + (":" + stem_of(name)); }
 
 const char* channel_prefix(RedissonKind kind) {
-  if (kind == RedissonKind::kReadWrite) return "redisson_rwlock";
-  return hands_out_permits(kind) ? "redisson_sc" : "redisson_lock__channel";
+  return kind == RedissonKind::kReadWrite ? "redisson_rwlock" : "redisson_lock__channel";
 }
 
 std::vector<std::string> other_keys(RedissonKind kind, const std::string& name, const NativeNames& beside) {
   if (kind == RedissonKind::kFenced) return {prefixed("redisson_lock_token", name)};
-  if (kind == RedissonKind::kSemaphore) return {beside.until};
-  if (kind == RedissonKind::kPermits) return {stem_of(name) + ":timeout"};
   if (kind != RedissonKind::kFair) return {};
   return {prefixed("redisson_lock_queue", name), prefixed("redisson_lock_timeout", name), beside.waiting};
 }
@@ -69,31 +66,24 @@ Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bo
   return names;
 }
 
-std::string redisson_field(RedissonKind kind, const Owner& owner) {
-  if (kind == RedissonKind::kPermits) return *from_hex(owner.text());
+std::string redisson_field(const Owner& owner) {
   std::string field = owner.text();
   for (const std::size_t dash : kDashes) field.insert(dash, 1, '-');
   return field.append(kThread);
 }
 
-std::optional<Owner> owner_of_field(RedissonKind kind, std::string_view field) {
+std::optional<Owner> owner_of_field(std::string_view field) {
+  if (field.size() != kUuidText + kThread.size() || !field.ends_with(kThread)) return std::nullopt;
   std::string digits;
-  if (kind == RedissonKind::kPermits) {
-    digits = hex(field);
-  } else {
-    if (field.size() != kUuidText + kThread.size() || !field.ends_with(kThread)) return std::nullopt;
-    for (std::size_t i = 0; i < kUuidText; ++i) {
-      const bool dash = std::find(kDashes.begin(), kDashes.end(), i) != kDashes.end();
-      if (dash != (field[i] == '-')) return std::nullopt;
-      if (!dash) digits += field[i];
-    }
+  for (std::size_t i = 0; i < kUuidText; ++i) {
+    const bool dash = std::find(kDashes.begin(), kDashes.end(), i) != kDashes.end();
+    if (dash != (field[i] == '-')) return std::nullopt;
+    if (!dash) digits += field[i];
   }
   const auto owner = Owner::parse(digits);
   if (!owner) return std::nullopt;
   return *owner;
 }
-
-bool hands_out_permits(RedissonKind kind) { return kind == RedissonKind::kSemaphore || kind == RedissonKind::kPermits; }
 
 std::vector<std::string> release_arguments(RedissonKind kind, std::string entry) {
   std::vector<std::string> arguments{std::move(entry)};
@@ -104,14 +94,8 @@ std::vector<std::string> release_arguments(RedissonKind kind, std::string entry)
 Result<void> check_fits(RedissonKind kind, const LockSpec& spec) {
   if (spec.mode == Mode::kShared && kind != RedissonKind::kReadWrite)
     return unfit(kind, "readers (--shared)", "use kind=rw, if the services use a RReadWriteLock");
-  if (spec.mode == Mode::kPermits && !hands_out_permits(kind))
-    return unfit(kind, "permits (--permits)", "use kind=permits or kind=semaphore, as the services do");
-  if (spec.mode != Mode::kPermits && hands_out_permits(kind) && spec.take) {
-    return unfit(
-        kind, "exclusive holder: it hands out permits",
-        "add --permits N; N permits are created if the key does not exist yet, else one of its permits is taken");
-  }
-  if (!spec.slots.empty()) return unfit(kind, "named slots (--slots)", "use --permits N");
+  if (spec.mode == Mode::kPermits)
+    return unfit(kind, "permits (--permits, --slots)", "leave the option out, or use layout=native");
   if (spec.supersedes != Supersedes::kNothing)
     return unfit(kind, "place for --replace or --newest", "leave the option out, or use layout=native");
   if (spec.fair && kind != RedissonKind::kFair)

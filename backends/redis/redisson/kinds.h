@@ -17,11 +17,11 @@
 namespace dlock::redis {
 
 /// Redisson's objects, as ?kind= names them.
-enum class RedissonKind { kLock, kSpin, kFenced, kFair, kReadWrite, kSemaphore, kPermits };
+enum class RedissonKind { kLock, kFenced, kFair, kReadWrite };
 
 /// kLock if the URL names none.
 RedissonKind redisson_kind(const BackendUrl& url);
-/// "lock", "spin", "fenced", "fair", "rw", "semaphore", "permits".
+/// "lock", "fenced", "fair", "rw".
 const char* kind_word(RedissonKind kind);
 
 /// The keys of Redisson's object of this name, byte for byte, and those that dlock keeps beside it.
@@ -37,20 +37,16 @@ struct RedissonNames {
 /// into several slots.
 Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bool cluster);
 
-/// The field or value by which Redisson knows a holder: "UUID:1", where the UUID has the digits of `owner`; of a permit
-/// 16 bytes.
-std::string redisson_field(RedissonKind kind, const Owner& owner);
+/// The field by which Redisson knows a holder: "UUID:1", where the UUID has the digits of `owner`.
+std::string redisson_field(const Owner& owner);
 /// The owner of a field that redisson_field() has made; nullopt: it is that of a Redisson client.
-std::optional<Owner> owner_of_field(RedissonKind kind, std::string_view field);
+std::optional<Owner> owner_of_field(std::string_view field);
 
 /// Unsupported, naming the option, if Redisson's object of this kind cannot do what `spec` asks. Pure.
 Result<void> check_fits(RedissonKind kind, const LockSpec& spec);
 
 /// Unsupported for every kind without fencing tokens, that is all but RFencedLock.
 Result<void> check_has_tokens(RedissonKind kind);
-
-/// Whether objects of this kind have permits, and so several holders at a time.
-bool hands_out_permits(RedissonKind kind);
 
 /// How long a dlock in the queue of a fair lock may be silent; then it is passed over. Redisson adds as much to each
 /// place.

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kFairInterval = 1500ms;  ///< how often a place in a fair queue is kept alive, which lasts 5 s
-constexpr Duration kLongestSpinPause = 128ms;
+constexpr Duration kLongestDeafPause = 128ms;
 /// After others in a fair queue, where Redisson says "at once" as long as the lock is free and its first has not come.
 constexpr Duration kBehindPause = 50ms;
 
@@ -77,18 +77,18 @@ class RedissonLock final : public ScriptLock {
   std::string wake_channel() const override {
     const RedissonNames& names = store_.names();
     if (store_.kind() != RedissonKind::kFair) return names.channel;
-    return names.channel + ":" + redisson_field(store_.kind(), spec_.owner);
+    return names.channel + ":" + redisson_field(spec_.owner);
   }
 
   bool has_own_channel() const override { return false; }
   bool is_sharded() const override { return store_.names().sharded; }
 
   /// When a waiter that was not notified asks by itself: the end of a lease is not announced, nor is that a write lock
-  /// became a read lock, nor the release of a spin lock.
+  /// became a read lock.
   std::optional<TimePoint> next_look(Control& /*control*/) override {
     Duration pause = interval() - jitter(interval() / 10);
-    if (!told_ || by_.foreign || store_.kind() == RedissonKind::kSpin) {
-      pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestSpinPause);
+    if (!told_ || by_.foreign) {
+      pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestDeafPause);
       pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
     }
     if (by_.remaining) pause = std::min(pause, *by_.remaining + 1ms + jitter(10ms));
@@ -98,7 +98,7 @@ class RedissonLock final : public ScriptLock {
 
   std::optional<bool> is_still_ours(TimePoint until) override {
     const std::string& key = store_.names().beside.key;
-    std::string field = redisson_field(store_.kind(), spec_.owner);
+    std::string field = redisson_field(spec_.owner);
     if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
     const auto replies = deployment_->call(key, {wake_.tracking(true), {"HEXISTS", key, field}}, until, control_);
     if (!replies || replies->front().is_error()) return std::nullopt;
@@ -109,12 +109,7 @@ class RedissonLock final : public ScriptLock {
   const char* taken_away() const override { return "it expired, was force-unlocked or deleted on "; }
 
   RedissonAsk make_ask() const {
-    return {.owner = spec_.owner,
-            .mode = spec_.mode,
-            .ttl = spec_.ttl,
-            .permits = spec_.permits,
-            .enqueue = enqueue_,
-            .info = info_};
+    return {.owner = spec_.owner, .mode = spec_.mode, .ttl = spec_.ttl, .enqueue = enqueue_, .info = info_};
   }
 
   Attempt look(TimePoint until, Control& control) {

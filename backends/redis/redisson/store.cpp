@@ -21,8 +21,6 @@ namespace dlock::redis {
 namespace {
 
 constexpr std::string_view kWriter = ":write";
-/// Redisson's value for a permit without a lease: the largest number of milliseconds that it can add to.
-constexpr std::int64_t kNever = 922337203685477;
 
 void add_note(Participant& participant, const std::string& note) {
   participant.note += (participant.note.empty() ? "" : ", ") + note;
@@ -50,8 +48,7 @@ class RedissonView {
 
   void read() {
     state_.waiters_known = kind_ == RedissonKind::kFair;
-    if (hands_out_permits(kind_)) permits();
-    else if (type_ == "hash") hash();
+    if (type_ == "hash") hash();
     else if (type_ != "none") other_family(type_ == "string" ? content_.elements.front().text : "");
     if (kind_ == RedissonKind::kFair) waiters();
   }
@@ -59,7 +56,7 @@ class RedissonView {
  private:
   Participant participant_of(const std::string& field, bool holds) const {
     Participant participant;
-    const auto owner = owner_of_field(kind_, field);
+    const auto owner = owner_of_field(field);
     const auto record = holds ? records_.find(field) : records_.end();
     if (record != records_.end()) {
       add_record(participant, record->second);
@@ -68,7 +65,7 @@ class RedissonView {
       participant.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
       add_who(participant, rest);
     } else {
-      participant.owner = kind_ == RedissonKind::kPermits ? hex(field) : printable(field, 128);
+      participant.owner = printable(field, 128);
       participant.stored = field;
       if (holds) add_note(participant, "a Redisson client's");
       return participant;
@@ -125,34 +122,6 @@ class RedissonView {
       state_.holders.push_back(std::move(participant));
     }
     if (state_.holders.empty()) state_.holders = std::move(over);
-  }
-
-  /// The holders of a semaphore, as far as they stand in dlock's own books: Redisson notes none.
-  void permits() {
-    if (type_ == "none") return;
-    const std::string value = content_.elements.empty() ? "" : content_.elements.front().text;
-    if (type_ == "hash") {
-      const auto fields = pairs(content_);
-      const auto mode = fields.find("mode");
-      return other_family(mode == fields.end() ? value : mode->second);
-    }
-    if (!is_count(value)) return other_family(value);
-    state_.mode = Mode::kPermits;
-    for (std::size_t i = 0; i + 1 < extra_.elements.size(); i += 2) {
-      const std::int64_t end = leading_number<std::int64_t>(extra_.elements[i + 1].text);
-      if (end <= now_ms_) continue;
-      Participant participant = participant_of(extra_.elements[i].text, true);
-      participant.mode = Mode::kPermits;
-      if (end < kNever) participant.until = from_ms(end);
-      else participant.standing = Standing::kEndless;
-      state_.holders.push_back(std::move(participant));
-    }
-    state_.permits = leading_number<int>(value) + static_cast<int>(state_.holders.size());
-    if (state_.permits > 0 || kind_ == RedissonKind::kPermits) return;
-    Participant nobody;
-    nobody.mode = Mode::kPermits;
-    nobody.note = "none is left, and a semaphore does not say who has them";
-    state_.holders.push_back(std::move(nobody));
   }
 
   void other_family(const std::string& sign) {
@@ -214,22 +183,15 @@ struct Scripts {
 Scripts scripts_of(RedissonKind kind) {
   switch (kind) {
     case RedissonKind::kLock:
-    case RedissonKind::kSpin:
     case RedissonKind::kFenced:
       return {lua::kLockAcquire, lua::kLockRenew, lua::kLockRelease, lua::kLockForce};
     case RedissonKind::kFair:
       return {lua::kFairAcquire, lua::kLockRenew, lua::kLockRelease, lua::kLockForce};
     case RedissonKind::kReadWrite:
       return {lua::kRwAcquire, lua::kRwRenew, lua::kRwRelease, lua::kRwForce};
-    case RedissonKind::kSemaphore:
-    case RedissonKind::kPermits:
-      return {lua::kPermitsAcquire, lua::kPermitsRenew, lua::kPermitsRelease, lua::kPermitsForce};
   }
   return {};
 }
-
-/// Redisson does not know who has the permits of a semaphore: dlock keeps a list of its own.
-std::string whose_ledger(RedissonKind kind) { return kind == RedissonKind::kSemaphore ? "own" : ""; }
 
 FencingToken token_of(const Reply& reply) {
   return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(reply.text)));
@@ -242,8 +204,10 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
   // A cluster refuses a script while its slot moves if one of its keys is not there: a renewal names those that are.
   std::vector<std::string> keys{beside.key, beside.holders};
   const bool renews = script == scripts_of(kind_).renew;
-  if (!renews) keys.push_back(beside.forced);
-  if (!renews || hands_out_permits(kind_)) keys.insert(keys.end(), names_.others.begin(), names_.others.end());
+  if (!renews) {
+    keys.push_back(beside.forced);
+    keys.insert(keys.end(), names_.others.begin(), names_.others.end());
+  }
   Command command{"EVAL", script, std::to_string(keys.size())};
   command.insert(command.end(), std::make_move_iterator(keys.begin()), std::make_move_iterator(keys.end()));
   command.insert(command.end(), {names_.channel, names_.sharded ? "PUBLISH,SPUBLISH" : "PUBLISH", names_.stem, me});
@@ -255,7 +219,7 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).acquire, holder_of(ask.owner),
                  {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ask.enqueue ? "q" : "",
-                  std::to_string(ask.permits), ms_text(kFairWait), whose_ledger(kind_)}),
+                  ms_text(kFairWait)}),
       [](const Answer& e) { return e[0].text == "granted"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
@@ -263,10 +227,6 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
   if (word == "granted" && e.size() == 2) return ScriptAnswer(ScriptGrant{token_of(e[1])});
   if (word == "busy" && e.size() == 4) {
     return ScriptAnswer(ScriptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), {}, e[3].integer == 1});
-  }
-  if (word == "conflict" && e.size() == 2) {
-    return Error{ErrorCode::kConflict, name_.text() + ": " + printable(e[1].text, kForeignWords),
-                 "all callers of one key must agree: see dlock inspect " + name_.typed()};
   }
   if (word == "bad" && e.size() == 2) {
     return Error{
@@ -281,15 +241,14 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
                                           TimePoint until, Control* control) {
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).renew, holder_of(owner),
-                 {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran), whose_ledger(kind_)}),
+                 {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran)}),
       [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e.size() != 2) return not_understood(store_);
   if (e[0].text == "renewed") return token_of(e[1]);
   if (e[0].text != "lost") return not_understood(store_);
-  // Another's permit was not taken from us: ours has ended by itself.
-  return Error{ErrorCode::kLost, e[1].text == "free" || hands_out_permits(kind_)
+  return Error{ErrorCode::kLost, e[1].text == "free"
                                      ? store_ +
                                            " no longer has this lock (it expired, was force-unlocked, or the "
                                            "server forgot it)"
@@ -321,7 +280,7 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
   bool foreign = false;
   for (const Participant& participant : shown.holders) {
     const auto owner = Owner::parse(participant.owner);
-    foreign = foreign || (participant.owner.empty() && !hands_out_permits(kind_));
+    foreign = foreign || participant.owner.empty();
     if (!participant.stored.empty()) arguments.push_back(participant.stored);
     else if (owner) arguments.push_back(holder_of(*owner));
   }

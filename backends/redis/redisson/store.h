@@ -18,7 +18,6 @@ struct RedissonAsk {
   Owner owner;  ///< names this acquisition, too: repeated after a lost answer, it gets the lock once
   Mode mode = Mode::kExclusive;
   Duration ttl{0};
-  int permits = 0;       ///< with Mode::kPermits: the object is made with so many if it does not exist
   bool enqueue = false;  ///< of a fair lock: take a place in its queue, or keep it alive
   std::string info;      ///< who_text()
 };
@@ -50,7 +49,7 @@ class RedissonStore final : public ScriptStore {
   void erase(TimePoint until);
 
  private:
-  std::string holder_of(const Owner& owner) const override { return redisson_field(kind_, owner); }
+  std::string holder_of(const Owner& owner) const override { return redisson_field(owner); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Result<void> skip(const LockState& shown, TimePoint until);
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;

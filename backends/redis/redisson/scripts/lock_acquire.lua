@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes a lock of the kind lock, spin or fenced. KEYS[4] of fenced: the last token; it stays, without a time to live.
+-- Takes a lock of the kind lock or fenced. KEYS[4] of fenced: the last token; it stays, without a time to live.
 --- include parts/prologue.lua
 --- include parts/hash_attempt.lua
 if kind ~= 'none' and kind ~= 'hash' then return busy_foreign() end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- As Redisson's forceUnlock, of the kinds lock, spin, fenced and fair.
+-- As Redisson's forceUnlock, of the kinds lock, fenced and fair.
 --- include parts/prologue.lua
 --- include parts/queue.lua
 --- include parts/shown.lua

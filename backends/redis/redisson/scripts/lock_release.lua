@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes an entry out of a hold of the kind lock, spin, fenced or fair; with the last one, or all of them, gives it back.
+-- Takes an entry out of a hold of the kind lock, fenced or fair; with the last one, or all of them, gives it back.
 -- A waiter leaves the queue of a fair lock; those after it may take the less time.
 -- ARGV: ... entry ("": all), of the kind fair: ms that a waiter may be silent
 -- {released, entries left} {gone, free|other}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- As the watchdog does: only while the hash has our field. Of the kinds lock, spin, fenced and fair.
+-- As the watchdog does: only while the hash has our field. Of the kinds lock, fenced and fair.
 -- ARGV: ... lease in ms, exact (it may become shorter), how the command has ended
 -- {renewed, token} {lost, free|other}
 --- include parts/prologue.lua

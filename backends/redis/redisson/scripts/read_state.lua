@@ -2,7 +2,7 @@
 -- Reads all of it, and changes nothing.
 -- ARGV: ... kind
 -- {us, type, pttl, content, holders, extra, waiting}; extra: fenced {token}; fair {FIELD, end, ...} in the order of the queue,
--- 1000 at most; rw {reader, rest of its longest read or -2, ...}; semaphore and permits {FIELD, end, ...}
+-- 1000 at most; rw {reader, rest of its longest read or -2, ...}
 --- include parts/prologue.lua
 --- include parts/readers.lua
 local asked, extra, waiting, content = ARGV[5], {}, {}, {}
@@ -19,8 +19,6 @@ elseif kind == 'string' then
 end
 if asked == 'fenced' then
   extra = {read('GET', KEYS[4]) or ''}
-elseif asked == 'semaphore' or asked == 'permits' then
-  extra = read('ZRANGE', KEYS[4], 0, 999, 'WITHSCORES')
 elseif asked == 'fair' then
   for _, field in ipairs(read('LRANGE', KEYS[4], 0, 999)) do
     extra[#extra + 1] = field

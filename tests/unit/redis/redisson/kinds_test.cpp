@@ -12,9 +12,8 @@ RedissonNames names_of(RedissonKind kind, const std::string& text, bool cluster 
   return *redisson_names(kind, *LockName::parse(text), cluster);
 }
 
-constexpr RedissonKind kKinds[] = {RedissonKind::kLock,   RedissonKind::kSpin,      RedissonKind::kFenced,
-                                   RedissonKind::kFair,   RedissonKind::kReadWrite, RedissonKind::kSemaphore,
-                                   RedissonKind::kPermits};
+constexpr RedissonKind kKinds[] = {RedissonKind::kLock, RedissonKind::kFenced, RedissonKind::kFair,
+                                   RedissonKind::kReadWrite};
 
 }  // namespace
 
@@ -29,9 +28,6 @@ TEST_CASE("keys and channels have Redisson's names, byte for byte: an opening br
   CHECK(names_of(RedissonKind::kFenced, "L").others == std::vector<std::string>{"redisson_lock_token:{L}"});
   const std::vector<std::string> fair{"redisson_lock_queue:{L}", "redisson_lock_timeout:{L}", "dlock:{L}:waiting"};
   CHECK(names_of(RedissonKind::kFair, "L").others == fair);
-  CHECK(names_of(RedissonKind::kSemaphore, "L").channel == "redisson_sc:{L}");
-  CHECK(names_of(RedissonKind::kPermits, "L").others == std::vector<std::string>{"{L}:timeout"});
-  CHECK(names_of(RedissonKind::kPermits, "a{t}b").others == std::vector<std::string>{"a{t}b:timeout"});
 }
 
 TEST_CASE("on a cluster a name is refused whose keys Redisson's rule puts into several slots") {
@@ -50,12 +46,11 @@ TEST_CASE("on a cluster a name is refused whose keys Redisson's rule puts into s
 
 TEST_CASE("an owner is a field of Redisson's form, and back; other fields are nobody's of ours") {
   const Owner owner = *Owner::parse("0123456789abcdef0123456789abcdef");
-  CHECK(redisson_field(RedissonKind::kLock, owner) == "01234567-89ab-cdef-0123-456789abcdef:1");
-  CHECK(redisson_field(RedissonKind::kPermits, owner).size() == 16);
-  for (const RedissonKind kind : kKinds) CHECK(owner_of_field(kind, redisson_field(kind, owner)) == owner);
+  CHECK(redisson_field(owner) == "01234567-89ab-cdef-0123-456789abcdef:1");
+  CHECK(owner_of_field(redisson_field(owner)) == owner);
   for (const char* field : {"", "mode", "01234567-89ab-cdef-0123-456789abcdef:2", "0123456789abcdef0123456789abcdef:1",
                             "01234567-89ab-cdef-0123-456789abcdef:1:write"}) {
-    CHECK(!owner_of_field(RedissonKind::kLock, field));
+    CHECK(!owner_of_field(field));
   }
 }
 
@@ -76,7 +71,7 @@ TEST_CASE("what another family has left at a key is said with the layout to name
       {"list", "list", false, "a list", false},
       {"zset", "", true, "a zset", false},
       {"string of 70000 bytes", "", true, "a string of 70000 bytes", false},
-      {"exstrtype", "", true, "a string of Tair; use tair://...?mode=ex", true},
+      {"exstrtype", "", true, "a string of Tair; use tair://", true},
       // redis-py, node-redlock, redsync, redlock-php, UUIDs, a home-made one; 16 raw bytes
       {"string", "0f9c1d1e0f9c11efb5f00242ac120002", false, "another lock client", true},
       {"string", "q1w2e3r4t5y6u7i8o9p0aA==", true, "another lock client", true},
@@ -85,9 +80,8 @@ TEST_CASE("what another family has left at a key is said with the layout to name
       {"string", "host-3:8812", true, "another lock client", true},
       {"string", "1", true, "another lock client", true},
       {"string", "\x01\x02\x80 {\xff\"_89abcdef", true, "another lock client", true},
-      {"string", "3", false, "a number (a Redisson semaphore; add ?layout=redisson&kind=semaphore)", false},
-      {"string", "-1764183600.25", false, "a number (a Redisson semaphore; add ?layout=redisson&kind=semaphore)",
-       false},
+      {"string", "3", false, "a number", false},
+      {"string", "-1764183600.25", false, "a number", false},
       {"string", "{\"name\":\"x\"}", false, "a string of 12 bytes", false},
       {"string", "{\"name\":\"x\"}", true, "a string of 12 bytes", false},
       {"string", "two words", false, "a string of 9 bytes", false},
@@ -113,8 +107,8 @@ TEST_CASE("what Redisson's object of a kind has not is refused") {
   };
   for (const RedissonKind kind : kKinds) {
     INFO(kind_word(kind));
-    CHECK(fits(kind, [](LockSpec&) {}) == !hands_out_permits(kind));
-    CHECK(fits(kind, [](LockSpec& spec) { spec.mode = Mode::kPermits; }) == hands_out_permits(kind));
+    CHECK(fits(kind, [](LockSpec&) {}));
+    CHECK(!fits(kind, [](LockSpec& spec) { spec.mode = Mode::kPermits; }));
     CHECK(fits(kind, [](LockSpec& spec) { spec.mode = Mode::kShared; }) == (kind == RedissonKind::kReadWrite));
     CHECK(fits(kind, [](LockSpec& spec) { spec.fair = true; }) == (kind == RedissonKind::kFair));
     CHECK(!fits(kind, [](LockSpec& spec) { spec.lock_delay = std::chrono::seconds(1); }));

@@ -11,7 +11,6 @@ local time = call('TIME')
 local us = time[1] * 1e6 + time[2]
 local ms = math.floor(us / 1000)
 local kind = call('TYPE', key).ok
-local function is_number(text) return text and string.find(text, '^%-?%d+$') end
 -- Where publishing is refused, waiters look by themselves.
 local function tell(where, what)
   for verb in string.gmatch(verbs, '%a+') do try(verb, where, what) end
