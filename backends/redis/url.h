@@ -30,14 +30,13 @@ inline constexpr UrlScheme kUrlSchemes[] = {
 inline constexpr UrlParam kUrlParams[] = {
     {"db", "<number>", kSocketUrl, ""},
     {"layout", "native|redisson", kNativeUrl, ""},
-    {"kind", "lock|fair|rw|fenced|semaphore|permits|spin", kNativeUrl, "layout=redisson"},
+    {"kind", "lock|fair|rw|fenced", kNativeUrl, "layout=redisson"},
     {"wait_replicas", "<number>|all", kNativeUrl, ""},
     {"address-map", "<text>", kNamesOthersUrl, ""},
     {"stock", "script|decr", kNativeUrl, ""},
     {"stock_slots", "<number>", kNativeUrl | kTairUrl, ""},
     {"sentinel-user", "<text>", kSentinelUrl, ""},
     {"sentinel-password-file", "<file>", kSentinelUrl, ""},
-    {"mode", "cas|ex", kTairUrl, ""},
 };
 
 inline constexpr UrlTable kUrls{

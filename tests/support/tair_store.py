@@ -169,25 +169,6 @@ class Store:
         self.keys[key] = Value("string", data, options.ends)
         return OK
 
-    def CAS(self, key, old, new, *words):
-        options = Options(words, SWAP_OPTIONS)
-        value = self.find(key, "string")
-        if not value:
-            return integer(-1)
-        if value.data != old:
-            return integer(0)
-        value.data, value.ends = new, options.ends  # KEEPTTL loses it, too
-        return integer(1)
-
-    def CAD(self, key, data):
-        value = self.find(key, "string")
-        if not value:
-            return integer(-1)
-        if value.data != data:
-            return integer(0)
-        del self.keys[key]
-        return integer(1)
-
     def EXSET(self, key, data, *words):
         options = Options(words, EXSET_OPTIONS)
         existing = self.find(key)

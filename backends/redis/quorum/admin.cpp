@@ -175,8 +175,7 @@ class QuorumAdmin final : public AdminCommon {
     if (kind_ == QuorumKind::kString) return diagnose_redlock(group_, info);
     std::vector<Finding> findings = diagnose_tair(group_, store_, info[0]);
     if (!info[0].has_replies() || !info[0].replies[0].is_text()) return findings;
-    const std::string command = kind_ == QuorumKind::kTairEx ? "EXCAS" : "CAS";
-    findings.push_back(tair_commands(group_, command, ask_each({command})[0]));
+    findings.push_back(tair_commands(group_, ask_each({"EXCAS"})[0]));
     return findings;
   }
 

@@ -118,11 +118,11 @@ std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& 
   return findings;
 }
 
-Finding tair_commands(const ServerGroup& group, const std::string& command, const ServerGroup::Answer& answer) {
+Finding tair_commands(const ServerGroup& group, const ServerGroup::Answer& answer) {
   const auto reply = reply_of(group, answer);
   const bool knows = reply && !reply->text.starts_with("ERR unknown command");
-  if (knows) return Finding::ok(group.name(0) + " knows " + command);
-  return Finding::fail(group.name(0) + " is not a Tair: it does not know " + command, "use redis:// for it",
+  if (knows) return Finding::ok(group.name(0) + " knows EXCAS");
+  return Finding::fail(group.name(0) + " is not a Tair: it does not know EXCAS", "use redis:// for it",
                        ErrorCode::kUnsupported);
 }
 

@@ -15,7 +15,7 @@ std::vector<Finding> diagnose_redlock(const ServerGroup& group, const ServerGrou
 /// Judges a Tair by its answer to INFO.
 std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& store, const ServerGroup::Answer& info);
 
-/// Judges whether the server is a Tair, by its answer to `command` without arguments, which Redis does not have.
-Finding tair_commands(const ServerGroup& group, const std::string& command, const ServerGroup::Answer& answer);
+/// Judges whether the server is a Tair, by its answer to EXCAS without arguments, which Redis does not have.
+Finding tair_commands(const ServerGroup& group, const ServerGroup::Answer& answer);
 
 }  // namespace dlock::redis

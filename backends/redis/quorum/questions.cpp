@@ -13,8 +13,7 @@ namespace dlock::redis {
 namespace {
 
 const char* key_of(QuorumKind kind) {
-  constexpr const char* kTexts[] = {quorum_scripts::kKeyString, quorum_scripts::kKeyCas, quorum_scripts::kKeyEx};
-  return kTexts[static_cast<std::size_t>(kind)];
+  return kind == QuorumKind::kTair ? quorum_scripts::kKeyTair : quorum_scripts::kKeyString;
 }
 
 /// The version of a new key: 1 to 2^52. A lock that is taken after ours has ended then has another version, which a
@@ -37,7 +36,7 @@ Command command(const char* script, const QuorumQuestion& question, const std::s
           flag ? "1" : "0",
           question.entry,
           question.info,
-          question.kind == QuorumKind::kTairEx ? std::to_string(random_start()) : ""};
+          question.kind == QuorumKind::kTair ? std::to_string(random_start()) : ""};
 }
 
 /// 1, 0, -1, -2 or -3; all else is none of our scripts'.
@@ -56,8 +55,7 @@ bool has_shape(const Reply& reply) {
 }  // namespace
 
 QuorumKind quorum_kind(const BackendUrl& url) {
-  if (url.scheme == "redlock") return QuorumKind::kString;
-  return url.param("mode") == "ex" ? QuorumKind::kTairEx : QuorumKind::kTairCas;
+  return url.scheme == "redlock" ? QuorumKind::kString : QuorumKind::kTair;
 }
 
 Command take_command(const QuorumQuestion& question, std::optional<WallTime> now) {

@@ -16,12 +16,11 @@ namespace dlock::redis {
 
 /// The commands by which a lock that is one key is changed.
 enum class QuorumKind {
-  kString,   ///< Redis: SET, PEXPIRE, DEL
-  kTairCas,  ///< Tair, a string: SET NX, CAS, CAD
-  kTairEx,   ///< Tair, a versioned string: EXSET NX ABS, EXCAS, EXCAD
+  kString,  ///< Redis: SET, PEXPIRE, DEL
+  kTair,    ///< Tair, a versioned string: EXSET NX ABS, EXCAS, EXCAD
 };
 
-/// The kind that the URL names: redlock://, or tair:// with ?mode=cas or ?mode=ex.
+/// The kind that the URL names: redlock:// or tair://.
 QuorumKind quorum_kind(const BackendUrl& url);
 
 /// A question to one server about a lock that is one key, whose value is the owner's text: one request, one script. The

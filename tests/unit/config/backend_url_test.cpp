@@ -38,7 +38,7 @@ TEST_CASE("every scheme is read, and shown in its canonical form") {
       {"redis+cluster://h1,h2", "redis", "redis+cluster://h1,h2"},
       {"rediss+cluster://u:p@h1:7000,h2:7001", "redis", "rediss+cluster://u:***@h1:7000,h2:7001"},
       {"redlock://h1,h2,h3,h4,h5/2", "redis", "redlock://h1,h2,h3,h4,h5/2"},
-      {"tair://h:6379/0?mode=ex", "redis", "tair://h/0?mode=ex"},
+      {"tair://h:6379/0", "redis", "tair://h/0"},
       {"zk://h1,h2,h3/locks/app?recipe=kazoo-lock", "zookeeper", "zk://h1,h2,h3/locks/app?recipe=kazoo-lock"},
       {"mysql://app@db:3307/prod?strategy=row&row=orders:id=42", "mysql",
        "mysql://app@db:3307/prod?row=orders:id=42&strategy=row"},
