@@ -21,43 +21,29 @@ constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 
-/// The directory of the lock that this node shows to be in use; nullopt if it shows none.
+/// The directory of the lock that this node shows to be in use; nullopt if it shows none. A semaphore has its leases,
+/// and the gate before them, in folders below.
 std::optional<std::string> lock_directory_of(Recipe recipe, const TreeNode& node) {
-  const auto has_child = [&](auto is_it) { return std::any_of(node.children.begin(), node.children.end(), is_it); };
-  const auto has_number = [](const std::string& name) { return parse_node_name(name).has_value(); };
   if (recipe == Recipe::kSimple) return node.stat.ephemeral_owner != 0 ? std::optional(node.path) : std::nullopt;
-  if (recipe == Recipe::kSemaphore || recipe == Recipe::kSemaphoreMutex) {
-    const bool used = (node.path.ends_with("/leases") || node.path.ends_with("/locks")) && has_child(has_number);
-    return used ? std::optional(parent_of(node.path)) : std::nullopt;
+  std::optional<NodeName> contender;
+  for (const std::string& child : node.children) {
+    if (!contender) contender = parse_node_name(child);
   }
-  if (recipe == Recipe::kKazooSemaphore) {
-    constexpr std::string_view kGate = "-__lock__";
-    if (node.path.ends_with(kGate)) return node.path.substr(0, node.path.size() - kGate.size());
-    return std::nullopt;
-  }
-  return has_child(has_number) ? std::optional(node.path) : std::nullopt;
+  if (!contender) return std::nullopt;
+  const bool is_counted = contender->family == Family::kLease && base_of(node.path) == "leases";
+  return is_counted ? parent_of(node.path) : node.path;
 }
 
-/// Nodes that keep the place of these: the same families and numbers, by another GUID.
-std::vector<std::string> stand_ins(const std::vector<std::string>& paths) {
-  const Guid guid = Guid::random();
-  std::vector<std::string> found;
-  for (const std::string& path : paths) {
-    const std::string name = base_of(path);
-    const auto parsed = parse_node_name(name);
-    const bool is_lease = name.size() == guid.hex().size() && name.find_first_not_of("0123456789abcdef") == name.npos;
-    std::string stand_in = is_lease ? guid.hex() : name;
-    if (parsed) stand_in = guid.node(parsed->family, parsed->permits) + name.substr(name.size() - 10);
-    found.push_back(parent_of(path) + "/" + stand_in);
-  }
-  return found;
+/// The node that keeps the place of this one: the same family and number, by another GUID.
+std::string stand_in(const std::string& path) {
+  const std::string name = base_of(path);
+  const auto parsed = parse_node_name(name);
+  return parsed ? parent_of(path) + "/" + Guid::random().node(parsed->family) + name.substr(name.size() - 10) : path;
 }
 
-/// Writes into all nodes of `holder`, if the first one is still as it was read.
-void add_writing(std::vector<Change>& changes, const Present& holder, const std::string& data) {
-  const std::size_t first = changes.size();
-  for (const std::string& path : holder.paths) changes.push_back(set_node(path, data));
-  changes[first].version = holder.stat.version;
+/// Writes into the node of `holder`, if it is still as it was read.
+Change writing(const Present& holder, const std::string& data) {
+  return set_node(holder.path, data, holder.stat.version);
 }
 
 using Id = std::pair<FencingToken, std::string>;
@@ -118,7 +104,12 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
   const auto tree = walk(**calls, ensemble_.root(), runtime_.clock.now() + kWalkBudget);
   if (!tree) return tree.error();
   KnownLocks known;
+  std::set<std::string> semaphores;
   for (const TreeNode& node : *tree) {
+    if (base_of(node.path) == "leases") semaphores.insert(parent_of(node.path));
+  }
+  for (const TreeNode& node : *tree) {
+    if (base_of(node.path) == "locks" && semaphores.contains(parent_of(node.path))) continue;  // the gate
     const auto directory = node.closed ? std::optional(node.path) : lock_directory_of(ensemble_.recipe(), node);
     const auto name = directory ? name_of_directory(ensemble_.root(), *directory) : std::nullopt;
     if (!name) continue;
@@ -130,7 +121,7 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
 
 /// Until it has read who frees it, which it says in its first node, or has gone.
 void ZookeeperAdmin::wait_to_be_heard(const Present& holder, TimePoint until) {
-  const std::string& path = holder.paths.front();
+  const std::string& path = holder.path;
   while (runtime_.clock.now() < until) {
     const auto node = calls_->call(ask_data(path, true), until, nullptr);
     const auto said = node ? decode_record(node->data) : std::nullopt;
@@ -148,7 +139,7 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const s
     HolderRecord data = *holder.ours;
     data.freed_by = by;
     data.heard = false;
-    add_writing(changes, holder, encode(data));
+    changes.push_back(writing(holder, encode(data)));
   }
   if (changes.empty()) return;
   const auto told = calls_->call(ask_change(changes), until, nullptr);
@@ -164,9 +155,9 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   Duration delay{0};
   std::vector<Change> changes;
   for (const Present& holder : holders) {
-    for (const std::string& path : holder.paths) changes.push_back(delete_node(path));
+    changes.push_back(delete_node(holder.path));
     if (ensemble_.recipe() == Recipe::kSimple) {
-      const auto version = stamp_one_node(*calls_, holder.paths.front(), holder.participant.token, until);
+      const auto version = stamp_one_node(*calls_, holder.path, holder.participant.token, until);
       if (!version) return version.error();
       changes.back().version = *version;
     }
@@ -176,9 +167,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
     data.owner = std::string(data.owner.size(), '0');
     data.pid = 0;
     data.reason = kDelayAfterForce;
-    for (const std::string& path : stand_ins(holder.paths)) {
-      changes.push_back(create_node(path, encode(data), NodeKind::kEphemeral));
-    }
+    changes.push_back(create_node(stand_in(holder.path), encode(data), NodeKind::kEphemeral));
   }
   if (delay > Duration(0)) {  // a session without a keeper ends by itself after the delay
     calls_.reset();
@@ -226,9 +215,8 @@ Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown
     if (!holder.ours && !curators) return cannot_be_asked(name, "it is a " + std::string(holder.kind));
     HolderRecord data = holder.ours.value_or(HolderRecord());
     data.revoked = data.revoked.empty() ? by : data.revoked;
-    std::vector<Change> changes;
-    add_writing(changes, holder, holder.ours ? encode(data) : "__REVOKE__");
-    const auto told = calls_->call(ask_change(changes), until, nullptr);
+    const auto told =
+        calls_->call(ask_change({writing(holder, holder.ours ? encode(data) : "__REVOKE__")}), until, nullptr);
     if (!told) return told.error();
     if (told->code == Code::kOk) asked = {};
     if (told->code == Code::kBadVersion) return revoke(name, shown, by);  // its node has changed since

@@ -20,12 +20,7 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
   auto directory = zookeeper::directory_of(ensemble->root(), spec.name);
   if (!directory) return directory.error();
   if (spec.fair && ensemble->recipe() == zookeeper::Recipe::kSimple) {
-    return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave the option out, or use recipe=bridge"};
-  }
-  if (!spec.slots.empty() && ensemble->recipe() != zookeeper::Recipe::kBridge) {
-    return Error{ErrorCode::kUnsupported,
-                 std::string("recipe=") + zookeeper::recipe_name(ensemble->recipe()) + " has no slots",
-                 "use --permits " + std::to_string(spec.slots.size()) + " alone, or recipe=bridge"};
+    return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave the option out, or use recipe=curator"};
   }
   if (spec.take && (spec.left_to == 0 || spec.at_least > Duration(0))) {
     const auto files = zookeeper::LeaseFiles::open(true);

@@ -13,8 +13,7 @@ inline constexpr UrlScheme kUrlSchemes[] = {
 };
 
 inline constexpr UrlParam kUrlParams[] = {
-    {"recipe", "bridge|mutex|semaphore-mutex|rw|semaphore|kazoo-lock|kazoo-rw|kazoo-semaphore|simple", kZookeeperUrl,
-     ""},
+    {"recipe", "curator|rw|semaphore-mutex|kazoo|simple", kZookeeperUrl, ""},
 };
 
 inline constexpr UrlTable kUrls{"zookeeper", kUrlSchemes, kUrlParams, "zk://"};

@@ -4,8 +4,6 @@
 # who know less than we write read what they know; the records' unit tests.)
 load ../support/cli
 load ../support/mysql
-load ../support/zookeeper
-load ../support/zookeeper_peers
 
 setup() {
   set_world
@@ -85,24 +83,5 @@ REPLACE dlock_lock VALUES ('lease', '$key', $old_token, $old_token, 'x', 0, 1, U
 SQL
   }
   old_end() { :; }
-  is_understood deploy
-}
-
-@test "ZooKeeper" {
-  need_servers
-  use "$DLOCK_TEST_ZK"
-  mkdir -p "$servers/shared"
-  echo "${DLOCK_TEST_ZK##*:}" >"$servers/shared/port"
-  local session=0
-  old_hold() {
-    local at="/$key" id=00112233-4455-6677-8899-aabbccddeeff
-    old=old$((++session))
-    kazoo "$old" shared 4000
-    ask "$old" make "$at"
-    ask "$old" leave "$at/_c_$id-lock-,$at/${id//-/}__lock__,$at/_c_$id-__WRIT__" dlock "owner=$old_owner" host=old-host \
-      pid=4711 user=deploy mode=exclusive reason=release%201.9
-    old_token=$(dlock inspect --json "$key" | jq '.holders[0].token')
-  }
-  old_end() { tell "$old" crash; }
   is_understood deploy
 }

@@ -17,7 +17,7 @@ const std::string_view dlock::kPieces[] = {
     "_c_0a6bd1f2-0cc1-4a0c-9b4e-6b6e8a9d0005-lease-0000000005",
     "0a6bd1f20cc14a0c9b4e6b6e8a9d0006__lock__0000000006",
     "0a6bd1f20cc14a0c9b4e6b6e8a9d0007__rlock__0000000007",
-    "dlock-p2-\t",
+    "_c_a0000000-0000-d10c-0000-000000000008-lock-\t",
     "\n",
     "\n",
     "\t",
@@ -81,14 +81,11 @@ void read_data(std::string_view text) {
 }
 
 bool holds(Rule rule, const Names& children, const std::string& own, int permits) {
-  const Verdict verdict = judge(rule, children, {own}, permits);
+  const Verdict verdict = judge(rule, children, own, permits);
   promise(verdict.kind != Verdict::Kind::kGone, "who is there is not gone");
-  if (verdict.kind == Verdict::Kind::kWaits) {
-    promise(verdict.watch_children || !verdict.watch.empty(), "who waits watches somebody");
-  }
-  for (const std::string& other : verdict.watch) {
-    promise(other != own, "nobody waits for himself");
-    promise(std::count(children.begin(), children.end(), other) == 1, "who is watched is there");
+  promise(verdict.watch != own, "nobody waits for himself");
+  if (!verdict.watch.empty()) {
+    promise(std::count(children.begin(), children.end(), verdict.watch) == 1, "who is watched is there");
   }
   return verdict.kind == Verdict::Kind::kHolds;
 }
@@ -107,36 +104,28 @@ int holders(Rule rule, const Names& children, int permits, Wanted wanted) {
 void judge_directory(const Names& children) {
   const auto of = [](Family family) { return [family](const NodeName& name) { return name.family == family; }; };
   const auto writes = [](const NodeName& name) {
-    return name.family == Family::kCuratorMutex || name.family == Family::kCuratorWrite ||
-           name.family == Family::kKazooLock;
-  };
-  const auto share_of_two = [](const NodeName& name) {
-    return name.family == Family::kCuratorRead && name.permits == 2;
+    return name.family == Family::kCuratorMutex || name.family == Family::kCuratorWrite;
   };
   promise(holders(Rule::kCuratorMutex, children, 0, of(Family::kCuratorMutex)) <= 1, "a Curator mutex has one holder");
   promise(holders(Rule::kCuratorWrite, children, 0, of(Family::kCuratorWrite)) <= 1, "a Curator writer holds alone");
-  for (const Rule rule : {Rule::kKazooLock, Rule::kKazooWrite}) {
-    promise(holders(rule, children, 0, of(Family::kKazooLock)) <= 1, "kazoo's exclusive locks have one holder");
-  }
-  promise(holders(Rule::kBridgeExclusive, children, 0, writes) <= 1, "the bridge has one exclusive holder");
-  promise(holders(Rule::kBridgePermits, children, 2, share_of_two) <= 2, "no more hold than there are permits");
+  promise(holders(Rule::kKazooWrite, children, 0, of(Family::kKazooLock)) <= 1, "a kazoo writer holds alone");
+  promise(holders(Rule::kExclusive, children, 0, writes) <= 1, "an exclusive dlock holds alone");
   holders(Rule::kCuratorRead, children, 0, of(Family::kCuratorRead));
   holders(Rule::kKazooRead, children, 0, of(Family::kKazooRead));
-  holders(Rule::kBridgeShared, children, 0, of(Family::kKazooRead));
+  holders(Rule::kShared, children, 0, of(Family::kCuratorRead));
   holders(Rule::kCuratorLease, children, 3, of(Family::kLease));
 }
 
 void show_directory(const Names& children, const std::map<std::string, Node>& nodes) {
   auto present = present_in("/k", children);
-  for (Present& one : present) fill(one, nodes.at(one.paths.front()));
+  for (Present& one : present) fill(one, nodes.at(one.path));
   for (std::size_t i = 0; i < present.size(); ++i) {
     const Present& one = present[i];
     promise(i == 0 || present[i - 1].name.number <= one.name.number, "the queue is in order");
-    promise(!one.paths.empty(), "who is there has a node");
     promise(one.ours || (is_harmless(one.participant.owner) && is_harmless(one.participant.host)),
             "what strangers say steers no terminal");
-    for (const Rule rule : {Rule::kBridgeExclusive, Rule::kBridgeShared, Rule::kCuratorMutex, Rule::kKazooWrite}) {
-      for (const std::string& name : strangers(rule, children, {base_of(one.paths.front())})) {
+    for (const Rule rule : {Rule::kExclusive, Rule::kShared, Rule::kCuratorMutex, Rule::kKazooWrite}) {
+      for (const std::string& name : strangers(rule, children, base_of(one.path))) {
         promise(std::count(children.begin(), children.end(), name) == 1, "strangers are there");
       }
     }

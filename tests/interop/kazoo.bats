@@ -6,10 +6,13 @@ load ../support/zookeeper_peers
 
 setup_file() { in_file start_zookeeper one; }
 teardown_file() { in_file kill_server one; }
-setup() { set_path; }
+setup() {
+  set_path
+  use_recipe kazoo
+}
 teardown() { end_world; }
 
-@test "bridge and kazoo's Lock, ReadLock and WriteLock shut each other out" {
+@test "recipe=kazoo and kazoo's Lock, ReadLock and WriteLock: as two of kazoo's own" {
   kazoo k
   each_shuts_out_the_other k lock
   each_shuts_out_the_other k read
@@ -17,59 +20,11 @@ teardown() { end_world; }
 }
 
 # bats test_tags=all
-@test "bridge, shared: kazoo's Lock and WriteLock are waited for, and kazoo's WriteLock waits" {
+@test "recipe=kazoo, shared: kazoo's Lock and WriteLock are waited for, and kazoo's WriteLock waits" {
   kazoo k
   theirs_shuts_out k lock --shared
   each_shuts_out_the_other k write --shared
   both_hold k read --shared
-}
-
-@test "recipe=kazoo-lock, and kazoo's Lock and WriteLock, shut each other out" {
-  kazoo k
-  use_recipe kazoo-lock
-  each_shuts_out_the_other k lock
-  each_shuts_out_the_other k write
-}
-
-# bats test_tags=all
-@test "recipe=kazoo-rw: as two of kazoo's own" {
-  kazoo k
-  use_recipe kazoo-rw
-  each_shuts_out_the_other k lock
-  each_shuts_out_the_other k read
-  each_shuts_out_the_other k write
-  each_shuts_out_the_other k write --shared
-  theirs_shuts_out k lock --shared
-  both_hold k read --shared
-}
-
-# bats test_tags=all
-@test "recipe=kazoo-semaphore: three permits between kazoo and dlock; another number is refused by both" {
-  kazoo k
-  use_recipe kazoo-semaphore
-  [ "$(ask k take a semaphore:3 "$path" 5000)" = "held a" ]
-  run -0 attempt --permits 3 true
-  hold_lock --permits 3 "$key"
-  [ "$(ask k take b semaphore:3 "$path" 5000)" = "held b" ]
-  run -75 attempt --permits 3 touch ran
-  [ ! -e ran ]
-  [ "$(ask k take d semaphore:3 "$path" 300)" = "busy d" ]
-  run -78 attempt --permits 4 touch ran
-  [ ! -e ran ]
-  [[ "$(ask k take e semaphore:4 "$path" 300)" == failed* ]]
-  [ "$(ask k free b)" = "free b" ]
-  run -0 attempt --permits 3 true
-  let_go
-}
-
-@test "recipe=kazoo-semaphore: dlock's number is the one that kazoo finds" {
-  kazoo k
-  use_recipe kazoo-semaphore
-  hold_lock --permits 2 "$key"
-  [ "$(ask k take a semaphore:2 "$path" 5000)" = "held a" ]
-  [ "$(ask k take b semaphore:2 "$path" 300)" = "busy b" ]
-  [[ "$(ask k take d semaphore:3 "$path" 300)" == failed* ]]
-  let_go
 }
 
 # bats test_tags=all
@@ -112,31 +67,32 @@ teardown() { end_world; }
 
 @test "two that cannot shut each other out on one path: dlock says so" {
   kazoo k
-  use_recipe mutex
+  use_recipe curator
   [ "$(ask k take a lock "$path" 5000)" = "held a" ]
   run -0 dlock run -n "$key" -- true
   [[ "$output" == *kazoo* ]]
 }
 
 # bats test_tags=all
-@test "4 Curator mutexes, 2 Curator writers, 4 kazoo locks and 4 dlocks, three rounds: no hold of dlock overlaps any other" {
+@test "4 Curator mutexes and 4 dlocks, 4 kazoo locks and 4 dlocks, three rounds: no hold of dlock overlaps any other" {
   command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
   compile_peers
   curator c
-  curator w
   kazoo k
   script dlock_crowd <<'CODE'
 #!/bin/bash
 set -e
-for _ in 1 2 3; do dlock run -q "$1" -- section --for 0.015; done
+for _ in 1 2 3; do dlock run -q -b "$2" "$1" -- section --for 0.015; done
 CODE
-  tell c crowd mutex "$path" 4 3
-  tell w crowd write "$path" 2 3
-  tell k crowd lock "$path" 4 3
-  local i
-  for i in 1 2 3 4; do start_watched "dlock$i" dlock_crowd "$key"; done
-  patience=60
-  for i in c w k; do [ "$(hear $i)" = "done" ]; done
-  for i in 1 2 3 4; do [ "$(how_ended "dlock$i")" = "exit 0" ]; done
-  history check --sections 42 --ours
+  local i who
+  for who in curator kazoo; do
+    use_recipe $who
+    rm -f history
+    if [ $who = curator ]; then tell c crowd mutex "$path-$who" 4 3; else tell k crowd lock "$path-$who" 4 3; fi
+    for i in 1 2 3 4; do start_watched "$who$i" dlock_crowd "$key-$who" "$(backend)"; done
+    patience=60
+    if [ $who = curator ]; then [ "$(hear c)" = "done" ]; else [ "$(hear k)" = "done" ]; fi
+    for i in 1 2 3 4; do [ "$(how_ended "$who$i")" = "exit 0" ]; done
+    history check --sections 24
+  done
 }

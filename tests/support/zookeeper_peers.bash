@@ -57,7 +57,7 @@ set_path() { # in setup
   script_section
   key=k$BATS_TEST_NUMBER
   path=/$key
-  use_recipe bridge
+  use_recipe curator
 }
 
 dies_with_the_lock() { # PEER FAMILY: its session ends 2 s later

@@ -23,7 +23,7 @@ namespace dlock::zookeeper {
 struct Settings {
   std::string store;  ///< redacted URL
   std::string root;   ///< "" or "/app"
-  Recipe recipe = Recipe::kBridge;
+  Recipe recipe = Recipe::kCurator;
   std::string user;
   std::string password;       ///< SECRET
   std::string password_file;  ///< read again when a right is missing; empty: none

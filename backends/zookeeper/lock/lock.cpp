@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth watching
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kRetryPause = 40ms;
+constexpr Duration kGatePasses = 1s;  ///< whoever does not pass it by then is stopped
 constexpr int kGoneTries = 5;
 constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
 
@@ -73,11 +74,10 @@ void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
   for (const Stage& stage : stages_) contenders_.emplace_back(*calls_, stage, data);
 }
 
-Granted ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid,
-                             TimePoint sent) {
+Granted ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::string path, std::int64_t czxid, TimePoint sent) {
   use(std::move(calls));
-  contenders_.back().adopt(nodes, czxid, sent);
-  held_ = std::move(nodes);
+  contenders_.back().adopt(path, czxid, sent);
+  held_ = std::move(path);
   sent_ = previously_sent_ = sent;
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   return {{}, believed(), lease_within(calls_->timeout(), spec_.ttl, spec_.lock_delay)};
@@ -99,6 +99,7 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
     acquisition_.pause(runtime_.clock.now() + kRetryPause, control);
     outcome = try_once(control);
   }
+  while (outcome && *outcome == Outcome::kBusy && is_next_soon(until, control)) outcome = try_once(control);
   if (!outcome) return Failed{outcome.error()};
   if (*outcome == Outcome::kBusy) return Busy{};
   if (*outcome == Outcome::kFree) return Granted{};
@@ -106,6 +107,20 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
   if (grant) return std::move(*grant);
   stage_ = 0;
   return Failed{grant.error()};
+}
+
+/// A single try that finds the gate of a semaphore busy, and a place behind it: those before us only pass.
+bool ZookeeperLock::is_next_soon(TimePoint until, Control& control) {
+  const TimePoint limit = std::min(until, runtime_.clock.now() + kGatePasses);
+  const bool at_gate = spec_.take && stage_ + 1 < contenders_.size() && verdict_.kind == Verdict::Kind::kWaits;
+  if (!at_gate || acquisition_.patience().queues()) return false;
+  const Stage& last = stages_.back();
+  const auto found = calls_->call_all({ask_list(last.directory), ask_list(last.rivals)}, limit, &control);
+  if (!found.front() || !found.back() || first_contender(found.back()->children)) return false;
+  if (found.front()->children.size() >= static_cast<std::size_t>(last.permits)) return false;
+  const auto watched = contenders_[stage_].watch(verdict_, limit, &control);
+  if (!watched || !*watched) return static_cast<bool>(watched);
+  return wait_in_session([this] { return contenders_[stage_].is_woken(verdict_); }, limit, control);
 }
 
 /// A session that has expired is replaced: its place in the queue is lost anyway. One attempt asks each server.
@@ -140,19 +155,19 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
     if (verdict->kind == Verdict::Kind::kHolds) continue;
     verdict_ = std::move(*verdict);
     acquisition_.trace_answer(calls_->key().server, [this] {
-      return verdict_.watch.empty() ? "busy, no place is free" : "busy, after the node " + verdict_.watch.front();
+      return verdict_.watch.empty() ? "busy, no place is free" : "busy, after the node " + base_of(verdict_.watch);
     });
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Outcome::kBusy;
   }
   leave_gates();
   const ContenderStore& last = contenders_.back();
-  if (stages_.back().rule == Rule::kBridgePermits) {
-    auto taken = take_slot(*calls_, stages_.back(), last.paths(), spec_, asked_by(), &control);
+  if (spec_.mode == Mode::kPermits) {
+    auto taken = take_slot(*calls_, stages_.back().directory, last.path(), spec_, asked_by(), &control);
     if (!taken) return taken.error();
     slot_ = std::move(*taken);
   }
-  held_ = last.paths();
+  held_ = last.path();
   sent_ = last.sent();
   previously_sent_ = last.previously_sent();
   return Outcome::kHolds;
@@ -171,18 +186,14 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
     acquisition_.patience().reached();
     if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
-    // Our place in the queue was deleted, or a part of it, whose rest would block the queue. A server
-    // that was cut off may not know them yet.
-    const auto rest =
-        calls_->was_taken_up() ? Result<void>(Error{ErrorCode::kDenied, ""}) : contender.remove(asked_by());
-    if (!rest && rest.error().code == ErrorCode::kDenied) {
+    // Our place in the queue was deleted. A server that was cut off may not know it yet.
+    if (calls_->was_taken_up()) {
       leave_session();
-      return Error{ErrorCode::kLost, "our nodes in " + directory_ + " are gone"};
+      return Error{ErrorCode::kLost, "our node in " + directory_ + " is gone"};
     }
-    if (!rest && rest.error().code != ErrorCode::kLost) return rest.error();
     contender.forget();
   }
-  return Error{ErrorCode::kUnavailable, "our nodes in " + directory_ + " are deleted again and again"};
+  return Error{ErrorCode::kUnavailable, "our node in " + directory_ + " is deleted again and again"};
 }
 
 /// It is free: the directory is empty, since a contender that leaves is followed by the next.
@@ -192,7 +203,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control)
   acquisition_.patience().reached();
   const bool is_held = std::any_of(present->begin(), present->end(), [](const Present& p) { return p.holds; });
   if (!is_held) return Outcome::kFree;
-  waited_for_ = present->back().paths.front();
+  waited_for_ = present->back().path;
   return Outcome::kBusy;
 }
 
@@ -256,8 +267,7 @@ Result<LockState> ZookeeperLock::describe(Control& control) {
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   auto present = read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control);
   if (!present) return present.error();
-  const bool queues = spec_.take && stage_ < contenders_.size() && !contenders_[stage_].paths().empty();
-  const std::string own = queues ? contenders_[stage_].paths().front() : "";
+  const std::string own = spec_.take && stage_ < contenders_.size() ? contenders_[stage_].path() : "";
   LockState state = state_of(spec_.name, ensemble_.store(), *present, own);
   clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
   return state;

@@ -24,11 +24,11 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
                 const Runtime& runtime, SharedSession* shared = nullptr);
   ~ZookeeperLock() override;
 
-  /// Holds the lock without acquire(): a transaction of the caller, sent at `sent`, has made its `nodes` in the shared
-  /// session `calls`, with this czxid. Returns how long it is held; names no lock.
-  Granted adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
-  /// The nodes of the held lock, for a caller whose own transaction removes them and who then calls released().
-  const std::vector<std::string>& nodes() const { return held_; }
+  /// Holds the lock without acquire(): a transaction of the caller, sent at `sent`, has made its node `path` in the
+  /// shared session `calls`, with this czxid. Returns how long it is held; names no lock.
+  Granted adopt(std::shared_ptr<Calls> calls, std::string path, std::int64_t czxid, TimePoint sent);
+  /// The node of the held lock, for a caller whose own transaction removes it and who then calls released().
+  const std::string& node() const { return held_; }
   void released();
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
@@ -53,6 +53,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool may_begin_anew(const Error& error, TimePoint until);
   Result<Outcome> pass_stages(Control& control);
   Result<Verdict> pass(ContenderStore& contender, Control& control);
+  bool is_next_soon(TimePoint until, Control& control);
   Result<Outcome> see_whether_free(Control& control);
   Result<void> connect(Control& control);
   void use(std::shared_ptr<Calls> calls);
@@ -75,7 +76,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool has_news() const;
   std::optional<TimePoint> asks_anew_at() const;
   bool is_watched() const;
-  std::vector<std::string> unwatched(TimePoint now) const;
+  bool is_to_be_read(TimePoint now) const;
   Renewal judge_watched();
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
@@ -83,7 +84,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void tell_end(const LeaveSpec& lease, TimePoint until);
   Result<void> take_session_again(Duration timeout, TimePoint until);
   bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
-  Result<void> remove_nodes(TimePoint until);
+  Result<void> remove_node(TimePoint until);
   Result<void> end_one_node(TimePoint until);
 
   Ensemble ensemble_;
@@ -95,9 +96,9 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::shared_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
   std::string slot_;                     ///< of a permit
-  std::vector<std::string> held_;        ///< the nodes that are watched while it is held
+  std::string held_;                     ///< the node that is watched while the lock is held; "": none
   std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
-  int watched_by_ = 0;  ///< the connection (Calls::connections) on which all of held_ is watched; 0: none
+  int watched_by_ = 0;                   ///< the connection (Calls::connections) on which held_ is watched; 0: none
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
@@ -111,8 +112,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::string waited_for_;
   std::optional<TimePoint> watch_at_;
   std::optional<TimePoint> asked_anew_;  ///< since when there was no connection when that was done
-  TimePoint looked_at_{};                ///< when our nodes, or one of them, were read last
-  std::size_t looks_ = 0;                ///< how often
+  TimePoint looked_at_{};                ///< when our node was read last
   TimePoint began_{};                    ///< when the session was asked for
   Duration made_for_{0};                 ///< the timeout that the session was opened with
   struct Left {

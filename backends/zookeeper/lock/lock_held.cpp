@@ -43,7 +43,7 @@ void ZookeeperLock::outlast_first_touches() {
   const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
   for (bool last = false; !last;) {
     last = runtime_.clock.now() >= until;
-    (void)calls_->call(ask_sync(held_.front()), runtime_.clock.now() + kSyncBudget, nullptr);
+    (void)calls_->call(ask_sync(held_), runtime_.clock.now() + kSyncBudget, nullptr);
     const TimePoint next = runtime_.clock.now() + kTouchPause;
     while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
   }
@@ -60,21 +60,18 @@ bool ZookeeperLock::is_watched() const {
   return watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
 
-/// Servers announce nothing of a node that may not be read any more: once in a ttl one of them is asked for all the
-/// same, each in its turn.
-std::vector<std::string> ZookeeperLock::unwatched(TimePoint now) const {
-  if (!is_watched()) return held_;
-  if (now < looked_at_ + std::min(spec_.ttl, calls_->timeout())) return {};
-  return {held_[looks_ % held_.size()]};
+/// Servers announce nothing of a node that may not be read any more: once in a ttl it is asked for all the same.
+bool ZookeeperLock::is_to_be_read(TimePoint now) const {
+  return !is_watched() || now >= looked_at_ + std::min(spec_.ttl, calls_->timeout());
 }
 
 /// Events that came during it are read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   leave_gates();
   const TimePoint sent = runtime_.clock.now();
-  std::vector<std::uint64_t> tickets{calls_->send(ask_sync(held_.front()))};
-  const std::vector<std::string> asked = unwatched(sent);
-  for (const std::string& path : asked) tickets.push_back(calls_->send(ask_stat(path)));
+  std::vector<std::uint64_t> tickets{calls_->send(ask_sync(held_))};
+  const bool asked = is_to_be_read(sent);
+  if (asked) tickets.push_back(calls_->send(ask_stat(held_)));
   std::optional<Error> failed;
   bool gone = false;
   for (std::size_t i = 0; i < tickets.size(); ++i) {
@@ -90,8 +87,8 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
   if (failed) return RenewalUnknown{failed->message};
   if (gone) return lost_by_deletion();
-  if (asked.size() < held_.size() && !is_watched()) return renew(control, until);  // which asks for them
-  if (!asked.empty()) looked_at_ = sent, ++looks_;
+  if (!asked && !is_watched()) return renew(control, until);  // which asks for it
+  if (asked) looked_at_ = sent;
   previously_sent_ = sent_;
   sent_ = sent;
   return RenewalRenewed{believed()};
@@ -104,9 +101,7 @@ void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
 /// For held(): a renewal takes in the session's events, and leaves the decision to it.
 bool ZookeeperLock::has_news() const {
   if (!calls_) return false;
-  const bool changed =
-      std::any_of(held_.begin(), held_.end(), [this](const std::string& path) { return calls_->has_fired(path); });
-  return changed || (!watching_.empty() && calls_->has_answer(watching_.back()));
+  return calls_->has_fired(held_) || (!watching_.empty() && calls_->has_answer(watching_.back()));
 }
 
 std::optional<TimePoint> ZookeeperLock::wake_at() const {
@@ -132,15 +127,14 @@ Renewal ZookeeperLock::held(TimePoint now) {
     (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
   }
   leave_gates();
-  bool changed = false;
-  for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
+  const bool changed = calls_->take_fired(held_);
   const bool due = watch_at_ && now >= *watch_at_;
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
   watch_at_.reset();
   watched_by_ = calls_->connections();
   looked_at_ = now;
   // In front of those that are under way, which may bring who frees the lock.
-  for (const std::string& path : held_) watching_.insert(watching_.begin(), calls_->send(ask_data(path, true)));
+  watching_.insert(watching_.begin(), calls_->send(ask_data(held_, true)));
   return RenewalHeld{};
 }
 
@@ -186,18 +180,18 @@ Renewal ZookeeperLock::judge_watched() {
 void ZookeeperLock::hear(HolderRecord told) {
   if (std::exchange(freed_by_, told.freed_by) == told.freed_by) return;
   told.heard = true;
-  calls_->forget(calls_->send(ask_change({set_node(held_.front(), encode(told))})));
+  calls_->forget(calls_->send(ask_change({set_node(held_, encode(told))})));
 }
 
 /// The next holder's node may have taken the place of ours, and a deletion cannot distinguish them: the end of our
 /// session can.
 Result<void> ZookeeperLock::end_one_node(TimePoint until) {
-  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
+  if (const auto ours = check_nodes(*calls_, {held_}, until); !ours) return ours;
   return end_session(ensemble_, *calls_, until);
 }
 
-/// Our nodes go with the session where we have no right to delete them.
-Result<void> ZookeeperLock::remove_nodes(TimePoint until) {
+/// Our node goes with the session where we have no right to delete it.
+Result<void> ZookeeperLock::remove_node(TimePoint until) {
   auto removed = contenders_.back().remove(until);
   if (removed || removed.error().code != ErrorCode::kDenied || shared_) return removed;
   calls_->end();
@@ -212,7 +206,7 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   if (!calls_) {  // leave() has failed
     if (auto again = take_session_again(kLastTimeout, until); !again) return again;
   }
-  const auto released = is_one_node() ? end_one_node(until) : remove_nodes(until);
+  const auto released = is_one_node() ? end_one_node(until) : remove_node(until);
   if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
@@ -251,7 +245,7 @@ void ZookeeperLock::tell_end(const LeaveSpec& lease, TimePoint until) {
   data.slot = slot_;
   data.revoked = ran_word(lease.ran);
   data.at_least = lease.ttl;  // from this change of the node on: the node is as old as our wait
-  (void)calls_->call_until(ask_change({set_node(held_.front(), encode(data))}), until, nullptr);
+  (void)calls_->call_until(ask_change({set_node(held_, encode(data))}), until, nullptr);
 }
 
 /// From now on the session is as long as the lease, and known from a file alone.
@@ -271,15 +265,22 @@ Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
     }
     return error;
   }
-  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
+  if (const auto ours = check_nodes(*calls_, {held_}, until); !ours) return ours;
   if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
   if (!spec.ran.empty()) tell_end(spec, until);
   if (ttl > Duration(0)) {
     const auto files = LeaseFiles::open(true);
     if (!files) return files.error();
     files->sweep_old();
-    auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), calls_->key(), contenders_.back().token(),
-                                 spec_.lock_delay, timeout, held_, began_ + kLongestHalfTick});
+    auto written = files->write({spec_.name,
+                                 spec_.owner,
+                                 ensemble_.store(),
+                                 calls_->key(),
+                                 contenders_.back().token(),
+                                 spec_.lock_delay,
+                                 timeout,
+                                 {held_},
+                                 began_ + kLongestHalfTick});
     if (!written) return written.error();
     lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
   }

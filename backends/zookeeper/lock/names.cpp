@@ -76,15 +76,9 @@ constexpr FamilyRow kFamilies[] = {
 constexpr const FamilyRow& row_of(Family family) { return kFamilies[static_cast<std::size_t>(family)]; }
 static_assert(std::all_of(std::begin(kFamilies), std::end(kFamilies),
                           [](const FamilyRow& row) { return &row == &row_of(row.family); }));
-constexpr std::string_view kPermits = "-permits";
-
-/// The number before the family's mark of a node that is marked as sharing by permits.
-int permits_of(std::string_view prefix) {
-  const std::size_t at = prefix.rfind(kPermits);
-  if (at == std::string_view::npos) return 0;
-  const std::string_view digits = prefix.substr(at + kPermits.size());
-  return whole_number<int>(digits).value_or(0);
-}
+/// Where a UUID has its version, which is 4 in those that Curator and kazoo make.
+constexpr std::string_view kMark = "d10c";
+constexpr std::size_t kMarkAt = 12;
 
 }  // namespace
 
@@ -154,10 +148,10 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
     // Servers before 3.6 wrap to negative numbers.
     const bool negative = prefix.ends_with('-') && prefix.substr(0, prefix.size() - 1).ends_with(mark);
     if (negative || prefix.ends_with(mark)) {
-      const std::string_view before = prefix.substr(0, prefix.size() - mark.size() - (negative ? 1 : 0));
-      return NodeName{family, number_from(digits - (negative ? 1 : 0)), permits_of(before)};
+      const bool is_ours = guid_in(name).substr(0, kMarkAt + kMark.size()).ends_with(kMark);
+      return NodeName{family, number_from(digits - (negative ? 1 : 0)), is_ours};
     }
-    if (word_alone && prefix.ends_with(mark.substr(1))) return NodeName{family, number_from(digits), 0};
+    if (word_alone && prefix.ends_with(mark.substr(1))) return NodeName{family, number_from(digits)};
   }
   return std::nullopt;
 }
@@ -177,6 +171,7 @@ std::string guid_in(std::string_view name) {
 Guid Guid::random() {
   std::string hex = random_hex(16);
   hex[0] = static_cast<char>('a' + random_below(6));
+  hex.replace(kMarkAt, kMark.size(), kMark);
   return Guid(std::move(hex));
 }
 
@@ -186,11 +181,9 @@ std::string Guid::dashed() const {
   return text;
 }
 
-std::string Guid::node(Family family, int permits) const {
+std::string Guid::node(Family family) const {
   const std::string_view mark = row_of(family).mark;
-  std::string name = mark.starts_with('-') ? "_c_" + dashed() : hex_;
-  if (permits > 0) name.append(kPermits).append(std::to_string(permits));
-  return name.append(mark);
+  return std::string(mark.starts_with('-') ? "_c_" + dashed() : hex_).append(mark);
 }
 
 bool Guid::is_in(std::string_view name) const {

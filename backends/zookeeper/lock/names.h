@@ -43,7 +43,7 @@ const char* family_text(Family family);
 struct NodeName {
   Family family = Family::kCuratorMutex;
   std::int64_t number = 0;
-  int permits = 0;  ///< of a dlock that shares by permits: how many; else 0
+  bool is_ours = false;  ///< dlock's, which sees more neighbours than the others of its family do
 };
 
 /// nullopt for a node that is none of them.
@@ -52,16 +52,16 @@ std::optional<NodeName> parse_node_name(std::string_view name);
 /// The GUID in a contender's name, in 32 digits; "" if it has none.
 std::string guid_in(std::string_view name);
 
-/// The part of a node's name that all nodes of one acquisition share and no other node has: by it they are found again
-/// after an answer was lost. Begins with a letter, so that no name sorts before a number.
+/// The part of a node's name that no node of another acquisition has: by it our node is found again after an answer was
+/// lost. Begins with a letter, so that no name sorts before a number.
 class Guid {
  public:
+  /// One by which NodeName::is_ours is known.
   static Guid random();
   explicit Guid(std::string hex) : hex_(std::move(hex)) {}
 
-  /// The name of a node of this family, to which the server appends its number. permits > 0: marks a contender that
-  /// shares by permits, and how many.
-  std::string node(Family family, int permits = 0) const;
+  /// The name of a node of this family, to which the server appends its number.
+  std::string node(Family family) const;
   const std::string& hex() const { return hex_; }
   bool is_in(std::string_view name) const;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/random.h"
 #include "lib/base/text.h"
@@ -72,43 +73,64 @@ void ContenderStore::answered_by_leader(TimePoint sent) {
   sent_ = sent;
 }
 
-std::vector<std::string> ContenderStore::own_names() const {
-  std::vector<std::string> names;
-  for (const std::string& path : own_) names.push_back(base_of(path));
-  return names;
+/// Rivals are named by their paths.
+std::string ContenderStore::path_of(const std::string& name) const {
+  return name.starts_with('/') ? name : stage_.directory + "/" + name;
 }
 
-Request ContenderStore::creation() const {
-  std::vector<Change> changes;
-  const int mark = stage_.rule == Rule::kBridgePermits ? stage_.permits : 0;
-  for (const Family family : stage_.families) {
-    changes.push_back(create_node(path_of(guid_.node(family, mark)), data_, NodeKind::kEphemeralSequential));
-  }
-  return {.kind = changes.size() == 1 ? Request::Kind::kCreate : Request::Kind::kChange, .changes = changes};
+Change ContenderStore::creation() const {
+  return create_node(path_of(guid_.node(stage_.family)), data_, NodeKind::kEphemeralSequential);
 }
 
-void ContenderStore::adopt(std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent) {
-  own_ = std::move(nodes);
+void ContenderStore::adopt(std::string path, std::int64_t czxid, TimePoint sent) {
+  own_ = std::move(path);
   czxid_ = czxid;
   answered_by_leader(sent);
-}
-
-std::vector<Change> ContenderStore::removals() const {
-  std::vector<Change> changes;
-  for (const std::string& path : own_) changes.push_back(delete_node(path));
-  return changes;
 }
 
 Result<Verdict> ContenderStore::judged(const Result<Answer>& list) {
   if (!list) return list.error();
   if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
   seen_ = list->children;
-  if (own_.size() < stage_.families.size()) return Verdict{Verdict::Kind::kGone};  // one was deleted before find()
-  return judge(stage_.rule, seen_, own_names(), stage_.permits);
+  return judge(stage_.rule, seen_, base_of(own_), stage_.permits);
 }
 
 std::vector<std::string> ContenderStore::strangers() const {
-  return zookeeper::strangers(stage_.rule, seen_, own_names());
+  return zookeeper::strangers(stage_.rule, seen_, base_of(own_));
+}
+
+/// The first one stands for all of dlock's, since each has asked this when it came. Curator's say no number.
+Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* control) {
+  const auto first = first_contender(seen_, base_of(own_));
+  if (!first) return true;
+  const auto node = calls_.call(ask_data(path_of(*first)), until, control);
+  if (!node) return node.error();
+  const auto record = decode_record(node->data);
+  return !record || std::max(record->permits, 1) == stage_.permits;
+}
+
+/// Of a key's queue and its semaphore: each looks after it has made its node, so of two at least one sees the other,
+/// and whose node is the younger one waits.
+Result<Verdict> ContenderStore::among_rivals(Result<Verdict> verdict, TimePoint until, Control* control) {
+  if (!verdict || stage_.rivals.empty() || verdict->kind == Verdict::Kind::kGone) return verdict;
+  if (counts()) {
+    const auto agrees = agrees_with_holders(until, control);
+    if (!agrees) return agrees.error();
+    if (!*agrees) return Verdict{Verdict::Kind::kDisagrees};
+  }
+  const bool are_there = counts() || std::find(seen_.begin(), seen_.end(), base_of(stage_.rivals)) != seen_.end();
+  if (verdict->kind != Verdict::Kind::kHolds || !are_there) return verdict;
+  const auto list = calls_.call(ask_list(stage_.rivals), until, control);
+  if (!list) return list.error();
+  const auto first = first_contender(list->children);
+  if (!first) return verdict;
+  const auto node = calls_.call(ask_stat(stage_.rivals + "/" + *first), until, control);
+  if (!node) return node.error();
+  if (node->code != Code::kOk) return among_rivals(std::move(verdict), until, control);  // it has gone this moment
+  if (node->stat.czxid > czxid_) return verdict;
+  const bool share = stage_.rule == Rule::kShared || (counts() && is_reader(parse_node_name(*first)->family));
+  if (share) return Verdict{Verdict::Kind::kDisagrees};
+  return Verdict{Verdict::Kind::kWaits, stage_.rivals + "/" + *first};
 }
 
 /// The remains of an unanswered request. The sync makes a server that we came to since show all that was done.
@@ -119,27 +141,14 @@ Result<void> ContenderStore::find(TimePoint until, Control* control) {
     if (!answer) return answer.error();
   }
   const Result<Answer>& list = answers.back();
-  std::vector<std::string> found;
-  std::int64_t czxid = 0;
   for (const std::string& name : list->children) {
     if (!guid_.is_in(name) && name != stage_.name) continue;
     const auto node = calls_.call(ask_stat(path_of(name)), until, control);
     if (!node) return node.error();
-    if (node->code != Code::kOk || node->stat.ephemeral_owner != calls_.key().id) continue;
-    found.push_back(path_of(name));
-    czxid = node->stat.czxid;
+    const bool ours = node->code == Code::kOk && node->stat.ephemeral_owner == calls_.key().id;
+    if (ours) adopt(path_of(name), node->stat.czxid, sent);
   }
   unknown_ = false;
-  if (found.empty()) return {};
-  std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
-    const auto number = [](const std::string& path) {
-      return parse_node_name(base_of(path)).value_or(NodeName{}).number;
-    };
-    return number(a) < number(b);
-  });
-  own_ = std::move(found);
-  czxid_ = czxid;
-  answered_by_leader(sent);
   return {};
 }
 
@@ -148,34 +157,26 @@ Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
     if (const auto found = find(until, control); !found) return found.error();
   }
   if (!own_.empty()) return judge_again(until, control);
-  return stage_.families.empty() ? enter_when_free(until, control) : enter_numbered(until, control);
+  if (stage_.rule == Rule::kOneNode) return create_one(path_of(stage_.name), until, control);
+  return enter_numbered(until, control);
 }
 
 Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control) {
-  for (const Answer::Changed& node : creation.changed) own_.push_back(node.path);
+  own_ = creation.changed.front().path;
   czxid_ = creation.changed.front().stat.czxid;
-  auto verdict = with_token(judged(calls_.answer(listed, until, control)), until, control);
-  const auto name = parse_node_name(base_of(own_.front()));
+  auto verdict = among_rivals(judged(calls_.answer(listed, until, control)), until, control);
+  const auto name = parse_node_name(base_of(own_));
   if (!name || (name->number < kLastNumber && name->number >= 0)) return verdict;
   return Error{ErrorCode::kUnsupported,
                stage_.directory + " has used up its numbers: the next one is " + std::to_string(name->number),
                "at 2147483647 two holders become possible: delete the directory while nobody uses it"};
 }
 
-/// A transaction does not return the czxid, which is the same for all of its nodes: a holder has to ask for it.
-Result<Verdict> ContenderStore::with_token(Result<Verdict> verdict, TimePoint until, Control* control) {
-  if (!verdict || verdict->kind != Verdict::Kind::kHolds || czxid_ != 0) return verdict;
-  const auto node = calls_.call(ask_stat(own_.front()), until, control);
-  if (!node) return node.error();
-  czxid_ = node->stat.czxid;
-  return node->code == Code::kOk ? std::move(verdict) : Verdict{Verdict::Kind::kGone};
-}
-
 /// Creation and list go out together: a server answers in the order in which it was asked.
 Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control) {
   for (int i = 0; i < kTries; ++i) {
     const TimePoint sent = calls_.clock().now();
-    const auto created = calls_.send(creation());
+    const auto created = calls_.send(ask_creation(creation()));
     const auto listed = calls_.send(ask_list(stage_.directory));
     const auto answer = calls_.answer(created, until, control);
     if (!answer) {
@@ -185,8 +186,7 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
     }
     if (answer->code == Code::kNoNode) {
       calls_.forget(listed);
-      const bool kazoo =
-          stage_.rule == Rule::kKazooLock || stage_.rule == Rule::kKazooWrite || stage_.rule == Rule::kKazooRead;
+      const bool kazoo = stage_.rule == Rule::kKazooWrite || stage_.rule == Rule::kKazooRead;
       if (const auto made = make_directory(calls_, stage_.directory, kazoo, kDirectoryData, until, control); !made) {
         return made.error();
       }
@@ -194,26 +194,12 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
     }
     if (answer->code != Code::kOk) {
       calls_.forget(listed);
-      return unexpected(answer->code, calls_.store(), "does not take nodes in " + stage_.directory);
+      return unexpected(answer->code, calls_.store(), "does not take a node in " + stage_.directory);
     }
     answered_by_leader(sent);
     return enrol(*answer, listed, until, control);
   }
   return vanishing(stage_.directory);
-}
-
-/// kazoo keeps the number of leases in the directory; no number there means that none was chosen.
-Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
-  const std::string wanted = std::to_string(stage_.permits);
-  const auto made = make_directory(calls_, stage_.directory, true, wanted, until, control);
-  if (!made) return made.error();
-  const auto answer = calls_.call(ask_data(stage_.directory), until, control);
-  if (!answer) return answer.error();
-  const auto leases = whole_number<int>(answer->data);
-  if (!leases || *leases == stage_.permits) return {};
-  return Error{ErrorCode::kConflict,
-               stage_.directory + " has " + std::to_string(*leases) + " permits, not " + std::to_string(stage_.permits),
-               "use the same --permits for all callers of a key"};
 }
 
 Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint until, Control* control) {
@@ -228,11 +214,11 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
       const auto node = calls_.call(ask_stat(path), until, control);
       if (!node) return node.error();
       if (node->code == Code::kNoNode) continue;
-      if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
+      if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, base_of(path)};
       return is_directory(calls_, path);
     }
     if (answer->code == Code::kOk) {
-      own_ = {path};
+      own_ = path;
       czxid_ = answer->changed.front().stat.czxid;
       answered_by_leader(sent);
       return Verdict{Verdict::Kind::kHolds};
@@ -246,77 +232,39 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
   return vanishing(stage_.directory);
 }
 
-Result<Verdict> ContenderStore::enter_when_free(TimePoint until, Control* control) {
-  if (stage_.rule == Rule::kOneNode) return create_one(path_of(stage_.name), until, control);
-  if (!checked_) {
-    if (const auto agreed = check_leases(until, control); !agreed) return agreed.error();
-    checked_ = true;
-  }
-  auto verdict = judged(calls_.call(ask_list(stage_.directory, true), until, control));
-  if (!verdict || verdict->kind != Verdict::Kind::kGone) return verdict;
-  return create_one(path_of(guid_.hex()), until, control);
-}
-
 Result<Verdict> ContenderStore::judge_again(TimePoint until, Control* control) {
   if (own_.empty()) return enter(until, control);
   const TimePoint sent = calls_.clock().now();
-  const bool watches = stage_.rule == Rule::kCuratorLease;
   const auto answers =
-      calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory, watches)}, until, control);
+      calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory, counts())}, until, control);
   if (!answers.front()) return answers.front().error();
   answered_by_leader(sent);
-  return with_token(judged(answers.back()), until, control);
+  return among_rivals(judged(answers.back()), until, control);
 }
 
 Result<bool> ContenderStore::watch(const Verdict& verdict, TimePoint until, Control* control) {
-  if (verdict.watch_children) {
-    if (stage_.rule == Rule::kKazooLease) return true;  // the list that was judged has a watch
-    const auto list = calls_.call(ask_list(stage_.directory, true), until, control);
-    const auto now = judged(list);
-    if (!now) return now.error();
-    return now->kind == Verdict::Kind::kWaits;
-  }
-  std::vector<std::uint64_t> tickets;
-  for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(ask_stat(path_of(name), true)));
-  if (czxid_ == 0 && !own_.empty()) {  // while there is time
-    const auto own = calls_.call(ask_stat(own_.front()), until, control);
-    if (own) czxid_ = own->stat.czxid;
-  }
-  bool all_there = true;
-  for (const std::uint64_t ticket : tickets) {
-    const auto answer = calls_.answer(ticket, until, control);
-    if (!answer) return answer.error();
-    all_there = all_there && answer->code == Code::kOk;
-  }
-  return all_there;
+  const bool list = verdict.watch.empty();
+  const auto answer =
+      calls_.call(list ? ask_list(stage_.directory, true) : ask_stat(path_of(verdict.watch), true), until, control);
+  if (!answer) return answer.error();
+  if (!list) return answer->code == Code::kOk;
+  const auto now = judged(answer);
+  return now ? Result<bool>(now->kind == Verdict::Kind::kWaits) : now.error();
 }
 
 bool ContenderStore::is_woken(const Verdict& verdict) {
-  if (verdict.watch_children && calls_.take_fired(stage_.directory)) return true;
-  return std::any_of(verdict.watch.begin(), verdict.watch.end(),
-                     [this](const std::string& name) { return calls_.take_fired(path_of(name)); });
+  return calls_.take_fired(verdict.watch.empty() ? stage_.directory : path_of(verdict.watch));
 }
 
 /// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
 /// is looked at and left alone.
-Result<Answer> ContenderStore::remove_nodes(TimePoint until) {
+Result<Answer> ContenderStore::remove_node(TimePoint until) {
   if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
-    const auto node = calls_.call(ask_stat(own_.front()), until, nullptr);
+    const auto node = calls_.call(ask_stat(own_), until, nullptr);
     if (!node || node->code != Code::kOk) return node;
     if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
   }
-  return calls_.call(ask_change(removals()), until, nullptr);
-}
-
-/// Where one of them is missing, the transaction leaves the others.
-Result<void> ContenderStore::remove_one_by_one(TimePoint until) {
-  for (const Change& change : removals()) {
-    const auto answer = calls_.call_until(ask_change({change}), until, nullptr);
-    if (!answer) return answer.error();
-    if (answer->code == Code::kOk || answer->code == Code::kNoNode) continue;
-    return unexpected(answer->code, calls_.store(), "does not remove our nodes");
-  }
-  return {};
+  return calls_.call(ask_change({delete_node(own_)}), until, nullptr);
 }
 
 Result<void> ContenderStore::remove(TimePoint until) {
@@ -330,24 +278,19 @@ Result<void> ContenderStore::remove(TimePoint until) {
     if (!found) calls_.rest(until, nullptr);
   }
   if (own_.empty()) return {};
-  bool gone = false;
   while (true) {
-    const auto answer = remove_nodes(until);
-    if (answer && answer->code == Code::kOk) break;
-    if (answer && answer->code == Code::kNoNode) {
-      gone = true;
-      if (own_.size() == 1) break;
-      if (const auto rest = remove_one_by_one(until); !rest) return rest;
-      break;
+    const auto answer = remove_node(until);
+    const bool gone = answer && answer->code == Code::kNoNode;
+    if (gone || (answer && answer->code == Code::kOk)) {
+      own_.clear();
+      if (!gone || unanswered) return {};
+      return Error{ErrorCode::kLost, "it was deleted on " + calls_.store()};
     }
-    if (answer) return unexpected(answer->code, calls_.store(), "does not remove our nodes");
+    if (answer) return unexpected(answer->code, calls_.store(), "does not remove our node");
     if (answer.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return answer.error();
     unanswered = true;
     calls_.rest(until, nullptr);
   }
-  own_.clear();
-  if (gone && !unanswered) return Error{ErrorCode::kLost, "it was deleted on " + calls_.store()};
-  return {};
 }
 
 void ContenderStore::remove_meanwhile() {
@@ -358,7 +301,7 @@ void ContenderStore::remove_meanwhile() {
     // NoNode: another was quicker. Without the right to delete it would be refused again: it goes with the session.
     if (answer || answer.error().code == ErrorCode::kDenied) own_.clear();
   }
-  if (!own_.empty()) removal_ = calls_.send(ask_change(removals()));
+  if (!own_.empty()) removal_ = calls_.send(ask_change({delete_node(own_)}));
 }
 
 Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until) {

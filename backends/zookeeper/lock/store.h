@@ -19,52 +19,51 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
 /// The data of the directories that dlock makes, by which gc recognises them.
 inline constexpr char kDirectoryData[] = "dlock";
 
-/// The nodes of one acquisition in the directory of one stage, from their creation to their removal. One transaction
-/// makes all of them; they belong to the session of `calls` and share a GUID, by which the nodes of an unanswered
-/// request are found again. Errors are those of Calls; after Unavailable enter() may be called again. Single-threaded.
+/// The node of one acquisition in the directory of one stage, from its creation to its removal. It belongs to the
+/// session of `calls` and has a GUID, by which the node of an unanswered request is found again. Errors are those of
+/// Calls; after Unavailable enter() may be called again. Single-threaded.
 class ContenderStore {
  public:
   ContenderStore(Calls& calls, Stage stage, std::string data);
 
-  /// Makes the nodes if they are not there, and judges by the list of children. Unsupported near the end of the
-  /// directory's numbers, Conflict if the semaphore was made for another number of leases.
+  /// Makes the node if it is not there, and judges by the list of children. Unsupported near the end of the directory's
+  /// numbers.
   Result<Verdict> enter(TimePoint until, Control* control);
 
   /// Judges again, from a list of children that is read after a sync.
   Result<Verdict> judge_again(TimePoint until, Control* control);
 
-  /// The request that enter() would make the nodes with: for a caller that has its own transaction make them.
-  Request creation() const;
-  /// The caller's transaction, sent at `sent`, has made `nodes` (paths), whose czxid this is.
-  void adopt(std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
+  /// What enter() would make the node by: for a caller that has its own transaction make it.
+  Change creation() const;
+  /// The caller's transaction, sent at `sent`, has made the node `path`, whose czxid this is.
+  void adopt(std::string path, std::int64_t czxid, TimePoint sent);
 
-  /// Sets the watches that the verdict names. False: a change that it waits for has happened already.
+  /// Sets the watch that the verdict names. False: the change that it waits for has happened already.
   Result<bool> watch(const Verdict& verdict, TimePoint until, Control* control);
 
-  /// Whether a watch of this verdict has fired.
+  /// Whether the watch of this verdict has fired.
   bool is_woken(const Verdict& verdict);
 
-  /// Removes the nodes. Lost if a node was already gone, unless an earlier request of this was not answered and may
-  /// have removed it; after that, as after success, none is there any more. After any other error they may be, and are
-  /// not forgotten.
+  /// Removes the node. Lost if it was already gone, unless an earlier request of this was not answered and may have
+  /// removed it; after that, as after success, it is not there any more. After any other error it may be, and is not
+  /// forgotten.
   Result<void> remove(TimePoint until);
 
   /// Sends the removal without waiting for its answer. Call it again from time to time: it repeats the request if the
   /// connection was lost before the answer.
   void remove_meanwhile();
 
-  /// Forgets the nodes: the next enter() makes new ones. REQUIRES: they are gone, as remove() or the caller's own
-  /// transaction has confirmed. Else they would go on excluding everybody, us too, for as long as the session lives.
+  /// Forgets the node: the next enter() makes another one. REQUIRES: it is gone, as remove() or the caller's own
+  /// transaction has confirmed. Else it would go on excluding everybody, us too, for as long as the session lives.
   void forget();
 
-  /// Whether nodes of ours may be there.
+  /// Whether a node of ours may be there.
   bool may_be_there() const { return unknown_ || !own_.empty(); }
 
   /// The contenders in the last list of children that do not exclude us, or that we do not exclude (rules.h).
   std::vector<std::string> strangers() const;
 
-  /// In the order of their numbers.
-  const std::vector<std::string>& paths() const { return own_; }
+  const std::string& path() const { return own_; }  ///< "": there is none, as far as we know
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
   /// A time before the last request that the leader has answered was sent.
   TimePoint sent() const { return sent_; }
@@ -76,27 +75,23 @@ class ContenderStore {
  private:
   Result<Verdict> enter_numbered(TimePoint until, Control* control);
   Result<Verdict> enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control);
-  Result<Verdict> with_token(Result<Verdict> verdict, TimePoint until, Control* control);
-  Result<Verdict> enter_when_free(TimePoint until, Control* control);
+  Result<Verdict> among_rivals(Result<Verdict> verdict, TimePoint until, Control* control);
+  Result<bool> agrees_with_holders(TimePoint until, Control* control);
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
-  Result<Answer> remove_nodes(TimePoint until);
-  Result<void> remove_one_by_one(TimePoint until);
-  Result<void> check_leases(TimePoint until, Control* control);
+  Result<Answer> remove_node(TimePoint until);
   Result<Verdict> judged(const Result<Answer>& list);
-  std::vector<Change> removals() const;
-  std::vector<std::string> own_names() const;
-  std::string path_of(const std::string& name) const { return stage_.directory + "/" + name; }
+  bool counts() const { return stage_.rule == Rule::kCuratorLease; }
+  std::string path_of(const std::string& name) const;
 
   Calls& calls_;
   const Stage stage_;
   const std::string data_;
   Guid guid_;
-  std::vector<std::string> own_;
+  std::string own_;                ///< path of the node
   std::vector<std::string> seen_;  ///< the children at the last look
   std::int64_t czxid_ = 0;
-  bool unknown_ = false;  ///< nodes of ours may be there that are not in own_
-  bool checked_ = false;
+  bool unknown_ = false;                  ///< a node of ours may be there that is not own_
   std::optional<std::uint64_t> removal_;  ///< on its way
   TimePoint sent_{};
   TimePoint previously_sent_{};

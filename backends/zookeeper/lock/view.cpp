@@ -47,25 +47,24 @@ void add_foreign(Participant& participant, std::string_view kind, const Present&
 Present present_of(Node node, const char* kind) {
   Present present;
   present.kind = kind;
-  present.paths = {node.path};
+  present.path = node.path;
   present.holds = true;
   fill(present, std::move(node));
   return present;
 }
 
-/// A node without a contender, which keeps others out as a holder in that mode does.
-Present obstacle(const Node& node, Mode mode, const char* what) {
+/// A node without a contender, which keeps others out as a holder of a permit does.
+Present obstacle(const Node& node) {
   Present present = present_of(node, "");
-  present.participant.mode = mode;
+  present.participant.mode = Mode::kPermits;
   if (node.stat.ephemeral_owner == 0) present.participant.host.clear();  // not a client's address
-  present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is not a " + what;
+  present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is not a lease";
   return present;
 }
 
 Mode mode_of(const NodeName& name) {
-  if (name.permits > 0) return Mode::kPermits;
-  const bool reads = name.family == Family::kCuratorRead || name.family == Family::kKazooRead;
-  return reads ? Mode::kShared : Mode::kExclusive;
+  if (name.family == Family::kLease) return Mode::kPermits;
+  return is_reader(name.family) ? Mode::kShared : Mode::kExclusive;
 }
 
 class PresentReader {
@@ -81,13 +80,11 @@ class PresentReader {
     const auto list = calls_.call_until(ask_list(directory), until_, control_);
     if (!list) return list.error();
     if (list->stat.ephemeral_owner != 0) return one_node(directory);
-    if (recipe == Recipe::kSemaphore || recipe == Recipe::kSemaphoreMutex) {
-      return semaphore(directory + "/locks", directory + "/leases");
-    }
-    if (recipe == Recipe::kKazooSemaphore) return kazoo_semaphore(directory, list->children);
-    if (recipe == Recipe::kMutex) return queue(directory, list->children, Mode::kExclusive);
-    if (recipe == Recipe::kRw) return queue(directory, list->children, Mode::kShared);
-    return queue(directory, list->children);
+    auto queue = contenders(directory, list->children, listed_);
+    if (!queue || !has(list->children, "leases")) return queue;
+    auto counted = semaphore(directory + "/locks", directory + "/leases");
+    if (!counted) return counted;
+    return merged(std::move(*queue), std::move(*counted));
   }
 
  private:
@@ -113,36 +110,25 @@ class PresentReader {
     return nodes;
   }
 
-  static std::vector<std::string> paths_in(const std::string& directory, const std::vector<std::string>& names) {
-    std::vector<std::string> paths;
-    for (const std::string& name : names) paths.push_back(directory + "/" + name);
-    return paths;
+  static bool has(const std::vector<std::string>& children, const std::string& name) {
+    return std::find(children.begin(), children.end(), name) != children.end();
   }
 
-  /// A node among the contenders that is none of them keeps others out.
-  Result<std::vector<Present>> obstacles(const std::string& directory, const std::vector<std::string>& names, Mode mode,
-                                         const char* what) {
-    const auto nodes = read(paths_in(directory, names));
-    if (!nodes) return nodes.error();
-    std::vector<Present> found;
-    for (const auto& [path, node] : *nodes) found.push_back(obstacle(node, mode, what));
-    return found;
-  }
-
-  /// Adds the contenders in a directory, of whom the first `listed` that only wait are read.
-  Result<std::vector<Present>> with_contenders(std::vector<Present> found, const std::string& directory,
-                                               const std::vector<std::string>& children, std::size_t listed) {
+  /// The contenders in a directory, of whom the first `listed` that only wait are read.
+  Result<std::vector<Present>> contenders(const std::string& directory, const std::vector<std::string>& children,
+                                          std::size_t listed) {
     std::vector<Present> all = present_in(directory, children);
     std::vector<std::string> paths;
     for (Present& one : all) {
       one.is_read = one.holds || listed > 0;
-      if (one.is_read) paths.push_back(one.paths.front());
+      if (one.is_read) paths.push_back(one.path);
       if (!one.holds && listed > 0) --listed;
     }
     auto nodes = read(paths);
     if (!nodes) return nodes.error();
+    std::vector<Present> found;
     for (Present& one : all) {
-      const auto node = nodes->find(one.paths.front());
+      const auto node = nodes->find(one.path);
       if (one.is_read && node == nodes->end()) continue;  // it has gone
       if (one.is_read) fill(one, std::move(node->second));
       found.push_back(std::move(one));
@@ -150,21 +136,11 @@ class PresentReader {
     return found;
   }
 
-  /// Nodes that block Curator's locks hold as in the mode `blocked`; those of others are not blocked.
-  Result<std::vector<Present>> queue(const std::string& directory, const std::vector<std::string>& children,
-                                     std::optional<Mode> blocked = {}) {
-    std::vector<std::string> in_the_way;
-    if (blocked) std::copy_if(children.begin(), children.end(), std::back_inserter(in_the_way), is_in_curators_way);
-    auto found = obstacles(directory, in_the_way, blocked.value_or(Mode::kExclusive), "contender");
-    if (!found) return found;
-    return with_contenders(std::move(*found), directory, children, listed_);
-  }
-
   /// Those before the gate of a semaphore, who only wait; the first one is always read.
   Result<std::vector<Present>> gate(const std::string& directory) {
     const auto children = list(directory);
     if (!children) return children.error();
-    auto found = with_contenders({}, directory, *children, std::max<std::size_t>(listed_, 1));
+    auto found = contenders(directory, *children, std::max<std::size_t>(listed_, 1));
     if (!found) return found;
     for (Present& one : *found) one.holds = false;
     return found;
@@ -174,12 +150,16 @@ class PresentReader {
   Result<std::vector<Present>> leases_in(const std::string& directory) {
     const auto children = list(directory);
     if (!children) return children.error();
-    std::vector<std::string> strange;
-    std::copy_if(children->begin(), children->end(), std::back_inserter(strange),
-                 [](const std::string& name) { return !parse_node_name(name); });
-    auto found = obstacles(directory, strange, Mode::kPermits, "lease");
+    auto found = contenders(directory, *children, children->size());
     if (!found) return found;
-    return with_contenders(std::move(*found), directory, *children, children->size());
+    std::vector<std::string> strange;
+    for (const std::string& name : *children) {
+      if (!parse_node_name(name)) strange.push_back(directory + "/" + name);
+    }
+    const auto nodes = read(strange);
+    if (!nodes) return nodes.error();
+    for (const auto& [path, node] : *nodes) found->insert(found->begin(), obstacle(node));
+    return found;
   }
 
   /// A lease without a number known to us waits only while its session has the gate.
@@ -207,25 +187,22 @@ class PresentReader {
     return found;
   }
 
-  /// kazoo counts whatever lies there; its own leases are ephemeral.
-  Result<std::vector<Present>> kazoo_semaphore(const std::string& directory, const std::vector<std::string>& leases) {
-    const auto nodes = read(paths_in(directory, leases));
-    if (!nodes) return nodes.error();
-    std::vector<Present> found;
-    for (const auto& [path, node] : *nodes) {
-      if (node.stat.ephemeral_owner == 0) {
-        found.push_back(obstacle(node, Mode::kPermits, "lease"));
-        continue;
+  /// dlock waits for those before it on the other side; Curator looks at its own only.
+  static std::vector<Present> merged(std::vector<Present> queue, std::vector<Present> counted) {
+    const auto wait_for_older = [](std::vector<Present>& some, const std::vector<Present>& others) {
+      for (Present& one : some) {
+        one.holds = one.holds && !(one.ours && std::any_of(others.begin(), others.end(), [&](const Present& other) {
+                                     return other.is_read && other.participant.token < one.participant.token;
+                                   }));
       }
-      found.push_back(present_of(node, "kazoo semaphore"));
-      if (!found.back().ours) found.back().participant.mode = Mode::kPermits;
-    }
-    std::sort(found.begin(), found.end(),
-              [](const Present& a, const Present& b) { return a.participant.token < b.participant.token; });
-    auto waiting = gate(directory + "-__lock__");
-    if (!waiting) return waiting;
-    std::move(waiting->begin(), waiting->end(), std::back_inserter(found));
-    return found;
+    };
+    wait_for_older(queue, counted);
+    wait_for_older(counted, queue);
+    std::move(counted.begin(), counted.end(), std::back_inserter(queue));
+    std::stable_sort(queue.begin(), queue.end(), [](const Present& a, const Present& b) {
+      return std::pair(!a.is_read, a.participant.token) < std::pair(!b.is_read, b.participant.token);
+    });
+    return queue;
   }
 
   /// A key that is itself the node of a session: a lock of recipe=simple, or another program's.
@@ -262,24 +239,14 @@ void fill(Present& present, Node node) {
 
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {
   const Contenders contenders(children);
-  const std::vector<Contenders::One>& sorted = contenders.sorted();
   std::vector<Present> found;
-  for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+  for (const auto& [name, text] : contenders.sorted()) {
     Present one;
-    one.name = sorted[begin].parsed;
-    one.kind = family_text(one.name.family);
-    std::vector<std::string> own;
-    std::vector<NodeName> names;
-    const std::string guid = guid_in(sorted[begin].name.get());
-    do {  // one transaction has made those that follow with the same GUID
-      own.push_back(sorted[end].name);
-      names.push_back(sorted[end].parsed);
-      one.paths.push_back(directory + "/" + own.back());
-      ++end;
-    } while (end < sorted.size() && !guid.empty() && sorted[end].parsed.number == names.back().number + 1 &&
-             guid_in(sorted[end].name.get()) == guid);
-    one.participant.mode = mode_of(one.name);
-    one.holds = contenders.holds(rule_of(names), own, one.name.permits);
+    one.name = name;
+    one.kind = family_text(name.family);
+    one.path = directory + "/" + text.get();
+    one.participant.mode = mode_of(name);
+    one.holds = contenders.holds(rule_of(name), text, 0);
     found.push_back(std::move(one));
   }
   return found;
@@ -296,7 +263,7 @@ LockState state_of(const LockName& name, const std::string& store, const std::ve
   std::size_t waiting = 0;
   for (const Present& one : present) {
     if (!one.holds) ++waiting;
-    if (!one.holds && one.paths.front() == own) state.place = waiting;
+    if (!one.holds && one.path == own) state.place = waiting;
     if (!one.is_read) {
       ++state.more_waiters;
       continue;

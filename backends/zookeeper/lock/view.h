@@ -16,22 +16,22 @@ namespace dlock::zookeeper {
 struct Present {
   Participant participant;
   bool holds = false;
-  std::vector<std::string> paths;    ///< of its nodes, the one with the lowest number first
-  NodeName name;                     ///< of paths.front()
+  std::string path;                  ///< of its node
+  NodeName name;                     ///< the same
   const char* kind = "";             ///< whose it is: "Curator mutex"
   bool is_read = false;              ///< false: a waiter that is only counted; what follows is not known, nor who it is
-  NodeStat stat;                     ///< of paths.front()
-  std::string data;                  ///< of paths.front()
+  NodeStat stat;                     ///< of its node
+  std::string data;                  ///< the same
   std::optional<HolderRecord> ours;  ///< nullopt: another library's
 };
 
-/// Holders and waiters in the directories of one lock, after a sync, in the order of the queue: the holders and the
-/// first `listed` waiters are read, the others only counted. Unsupported for a directory that no lock of recipe=simple
-/// can have the name of.
+/// Holders and waiters in the directories of one lock, after a sync, in the order in which they came: the holders and
+/// the first `listed` waiters of each queue are read, the others only counted. Unsupported for a directory that no lock
+/// of recipe=simple can have the name of.
 Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, std::size_t listed,
                                           TimePoint until, Control* control);
 
-/// `own`: our first node, if we wait.
+/// `own`: our node, if we wait.
 LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present,
                    const std::string& own = {});
 
@@ -40,7 +40,7 @@ struct Node {
   NodeStat stat;
   std::string data;
 };
-/// Adds the data of the first of its nodes. Pure.
+/// Adds the data of its node. Pure.
 void fill(Present& present, Node node);
 
 /// Holders and waiters, from the names in a directory alone, without their data. Pure.

@@ -32,9 +32,9 @@ class SegmentLock final : public LockDriver {
     if (answer && std::holds_alternative<Granted>(*answer)) home_.locks_.push_back(this);
     return answer;
   }
-  Granted adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, const Errand& errand) {
+  Granted adopt(std::shared_ptr<Calls> calls, std::string node, const Errand& errand) {
     home_.locks_.push_back(this);
-    return lock_->adopt(std::move(calls), std::move(nodes), errand.zxid, errand.sent);
+    return lock_->adopt(std::move(calls), std::move(node), errand.zxid, errand.sent);
   }
   Renewal renew(Control& control, TimePoint until) override { return lock_->renew(control, until); }
   void add_interest(std::vector<pollfd>& fds) const override { lock_->add_interest(fds); }
@@ -46,7 +46,7 @@ class SegmentLock final : public LockDriver {
   }
   Result<void> leave(const LeaveSpec& /*spec*/, TimePoint until) override { return release(until); }
 
-  const std::vector<std::string>& nodes() const { return lock_->nodes(); }
+  const std::string& node() const { return lock_->node(); }
   void released() { lock_->released(); }
 
  private:
@@ -88,7 +88,7 @@ Result<Stage> SegmentSessionLocks::stage_of(const LockName& stock, int segment) 
 Result<Stage> SegmentSessionLocks::stage_at(const LockName& key) const {
   const auto directory = directory_of(session_.root(), key);
   if (!directory) return directory.error();
-  auto stages = stages_of(Recipe::kBridge, *directory, Mode::kExclusive, 0);
+  auto stages = stages_of(Recipe::kCurator, *directory, Mode::kExclusive, 0);
   if (!stages) return stages.error();
   return std::move(stages->back());
 }
@@ -160,7 +160,7 @@ Result<SegmentSessionLocks::Chosen> SegmentSessionLocks::take(const Wish& wish, 
   const std::string label = encode(record_of(spec_of(wish.request.stock, segment, wish.ttl)));
   const Answer& place = tree_.seen(stage->directory);
   Errand& errand = tree_.errand();
-  errand.changes = ContenderStore(**calls, *stage, label).creation().changes;
+  errand.changes = {ContenderStore(**calls, *stage, label).creation()};
   errand.changes.push_back(set_node(stage->directory, place.data, place.stat.version));
   errand.then_list = stage->directory;
   Chosen chosen{.segment = segment, .stage = std::move(*stage)};
@@ -206,15 +206,10 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
   const auto calls = session_.share(limit.until, limit.control);
   if (!calls) return calls.error();
   const Errand errand = tree_.errand();
-  std::vector<std::string> nodes;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i + 1 < errand.changed.size(); ++i) {  // the last one is the directory
-    nodes.push_back(errand.changed[i].path);
-    names.push_back(base_of(nodes.back()));
-  }
+  const std::string& node = errand.changed.front().path;
   auto lock = make_lock(*this, session_, spec_of(request.stock, *chosen->segment, ttl), *chosen->stage);
-  Granted lease = lock->adopt(*calls, nodes, errand);
-  if (judge(chosen->stage->rule, errand.listed, names, 0).kind == Verdict::Kind::kHolds) {
+  Granted lease = lock->adopt(*calls, node, errand);
+  if (judge(chosen->stage->rule, errand.listed, base_of(node), 0).kind == Verdict::Kind::kHolds) {
     return std::optional(Choice{*chosen->segment, std::move(lock), std::move(chosen->answer), std::move(lease)});
   }
   // A client that writes no versions was quicker.
@@ -231,11 +226,7 @@ std::unique_ptr<LockDriver> SegmentSessionLocks::open(int /*segment*/, const Loc
 
 std::vector<Change> SegmentSessionLocks::removals() const {
   std::vector<Change> changes;
-  for (const SegmentLock* lock : locks_) {
-    for (const std::string& node : lock->nodes()) {
-      changes.push_back(delete_node(node));
-    }
-  }
+  for (const SegmentLock* lock : locks_) changes.push_back(delete_node(lock->node()));
   return changes;
 }
 

@@ -77,9 +77,9 @@ class StockTree final : public StockLedger {
   /// Reservations keep the parts that they have; what is reserved is counted at the homes of these.
   Result<void> level(int segments) override;
 
-  /// Other recipes than the bridge's have locks of several steps: those for everybody serve.
+  /// Other recipes have locks of several steps, or none in a queue: those for everybody serve.
   SegmentLocks* segment_locks() override {
-    return session_.ensemble().recipe() == Recipe::kBridge ? &segment_locks_ : nullptr;
+    return session_.ensemble().recipe() == Recipe::kCurator ? &segment_locks_ : nullptr;
   }
 
   // For the locks of segments.

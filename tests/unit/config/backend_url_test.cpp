@@ -39,7 +39,7 @@ TEST_CASE("every scheme is read, and shown in its canonical form") {
       {"rediss+cluster://u:p@h1:7000,h2:7001", "redis", "rediss+cluster://u:***@h1:7000,h2:7001"},
       {"redlock://h1,h2,h3,h4,h5/2", "redis", "redlock://h1,h2,h3,h4,h5/2"},
       {"tair://h:6379/0", "redis", "tair://h/0"},
-      {"zk://h1,h2,h3/locks/app?recipe=kazoo-lock", "zookeeper", "zk://h1,h2,h3/locks/app?recipe=kazoo-lock"},
+      {"zk://h1,h2,h3/locks/app?recipe=kazoo", "zookeeper", "zk://h1,h2,h3/locks/app?recipe=kazoo"},
       {"mysql://app@db:3307/prod?strategy=row&row=orders:id=42", "mysql",
        "mysql://app@db:3307/prod?row=orders:id=42&strategy=row"},
       {"mysql://app@/prod?socket=/run/mysqld/mysqld.sock", "mysql", "mysql://app@/prod?socket=/run/mysqld/mysqld.sock"},
@@ -125,7 +125,7 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redis://h?ca-file=/x", ErrorCode::kMisconfigured, "no parameter 'ca-file'"},  // would look like TLS
       {"rediss://h?ca-file=x", ErrorCode::kMisconfigured, "ca-file cannot be 'x'"},
       {"redis://h?recipe=mutex", ErrorCode::kMisconfigured, "no parameter 'recipe'"},
-      {"zk://h?recipe=mutx", ErrorCode::kMisconfigured, "recipe cannot be 'mutx'"},
+      {"zk://h?recipe=kazo", ErrorCode::kMisconfigured, "recipe cannot be 'kazo'"},
       {"mysql://h/d?strategy=leese", ErrorCode::kMisconfigured, "strategy cannot be 'leese'"},
       {"local:?allow-network-fs=maybe", ErrorCode::kMisconfigured, "cannot be 'maybe'"},
       {"redis://h?wait_replicas=some", ErrorCode::kMisconfigured, "wait_replicas cannot be 'some'"},
@@ -192,7 +192,7 @@ TEST_CASE("typos in a URL get the nearest right word") {
   CHECK(BackendUrl::parse("locl:").error().next == "did you mean 'local:'?");
   CHECK(BackendUrl::parse("redis+sentinal://h/m").error().next == "did you mean 'redis+sentinel://...'?");
   CHECK(BackendUrl::parse("redis://h?layuot=native").error().next == "did you mean 'layout'?");
-  CHECK(BackendUrl::parse("zk://h?recipe=mutx").error().next == "did you mean 'mutex'?");
+  CHECK(BackendUrl::parse("zk://h?recipe=kazo").error().next == "did you mean 'kazoo'?");
 }
 
 TEST_CASE("a secret never shows, neither in the canonical form nor in an error") {

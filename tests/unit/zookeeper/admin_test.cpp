@@ -16,7 +16,7 @@ using testing::FakeEnsemble;
 
 class World {
  public:
-  std::unique_ptr<ZookeeperAdmin> commands(const std::string& recipe = "bridge") {
+  std::unique_ptr<ZookeeperAdmin> commands(const std::string& recipe = "curator") {
     const auto url = BackendUrl::parse("zk://127.0.0.1?recipe=" + recipe);
     auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
     return std::make_unique<ZookeeperAdmin>(std::move(*found), Runtime{clock, log});
@@ -36,8 +36,8 @@ class World {
     data.owner = Owner::random().text();
     data.mode = mode;
     data.lock_delay = lock_delay;
-    place.contender = std::make_unique<ContenderStore>(*place.calls, stages_of(Recipe::kBridge, "/k", mode, 0)->front(),
-                                                       encode(data));
+    place.contender = std::make_unique<ContenderStore>(
+        *place.calls, stages_of(Recipe::kCurator, "/k", mode, 0)->front(), encode(data));
     REQUIRE(place.contender->enter(clock.now() + 1s, nullptr));
     return place;
   }
@@ -108,47 +108,13 @@ TEST_CASE("Who looks again and again sees servers that have lost their data, onc
 TEST_CASE("Whatever lies among the leases of Curator's semaphore has one, and is shown as what keeps others out") {
   World w;
   for (const char* path : {"/k", "/k/locks", "/k/leases", "/k/leases/foo"}) w.ensemble.create(path, "", 0, false);
-  const auto commands = w.commands("semaphore");
+  const auto commands = w.commands();
   const auto shown = commands->inspect(kName);
   REQUIRE(shown);
   REQUIRE(shown->holders.size() == 1);
   CHECK(shown->holders.front().note == "the node foo, which is not a lease");
   REQUIRE(commands->force_release(kName, *shown, "me"));
   CHECK_FALSE(w.ensemble.nodes.contains("/k/leases/foo"));
-}
-
-TEST_CASE(
-    "A directory among kazoo's leases, and a node in the way of Curator's locks, are shown as what keeps others out") {
-  struct Case {
-    const char* recipe;
-    const char* node;
-    const char* note;
-    Mode mode;
-  };
-  for (const Case& one : {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is not a lease", Mode::kPermits},
-                          Case{"mutex", "/k/!x", "the node !x, which is not a contender", Mode::kExclusive},
-                          Case{"rw", "/k/!x", "the node !x, which is not a contender", Mode::kShared}}) {
-    CAPTURE(one.recipe);
-    World w;
-    for (const char* path : {"/k", "/k/xyz", one.node}) w.ensemble.create(path, "", 0, false);
-    if (one.mode == Mode::kPermits) w.ensemble.remove("/k/xyz");
-    w.ensemble.create(std::string(one.node) + "/inside", "", 0, false);
-    const auto commands = w.commands(one.recipe);
-    const auto shown = commands->inspect(kName);
-    REQUIRE(shown);
-    REQUIRE(shown->holders.size() == 1);
-    CHECK(shown->holders.front().note == one.note);
-    CHECK(shown->holders.front().mode == one.mode);
-    const auto kept = commands->force_release(kName, *shown, "me");
-    REQUIRE_FALSE(kept);
-    CHECK(kept.error().code == ErrorCode::kUnsupported);
-    w.ensemble.remove(std::string(one.node) + "/inside");
-    REQUIRE(commands->force_release(kName, *shown, "me"));
-    CHECK_FALSE(w.ensemble.nodes.contains(one.node));
-  }
-  World w;
-  for (const char* path : {"/k", "/k/!x"}) w.ensemble.create(path, "", 0, false);
-  CHECK(w.commands("bridge")->inspect(kName)->holders.empty());
 }
 
 TEST_CASE("Ages are by the store's clock, whatever ours shows, and it is asked once a minute") {

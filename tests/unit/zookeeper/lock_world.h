@@ -46,7 +46,7 @@ class World {
     };
   }
 
-  std::unique_ptr<ZookeeperLock> lock(const LockSpec& spec, const std::string& recipe = "bridge") {
+  std::unique_ptr<ZookeeperLock> lock(const LockSpec& spec, const std::string& recipe = "curator") {
     const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=" + recipe);
     auto ensemble_of_url =
         Ensemble::of(*url, clock, [this](const SessionSettings& settings) { return ensemble.open(settings); });
@@ -85,7 +85,6 @@ inline const Refused* refused(const std::optional<std::variant<Granted, Refused>
   return answer ? std::get_if<Refused>(&*answer) : nullptr;
 }
 
-inline const char* const kRecipes[] = {"bridge",     "mutex",    "semaphore-mutex", "rw",    "semaphore",
-                                       "kazoo-lock", "kazoo-rw", "kazoo-semaphore", "simple"};
+inline const char* const kRecipes[] = {"curator", "rw", "semaphore-mutex", "kazoo", "simple"};
 
 }  // namespace dlock::zookeeper::lock_test

@@ -8,7 +8,7 @@
 
 namespace dlock::zookeeper::lock_test {
 
-TEST_CASE("A free lock costs a transaction, a list and the token; its token is the czxid of its nodes") {
+TEST_CASE("A free lock costs a creation and a list; its token is the czxid of its node") {
   World world;
   const auto first = world.lock(spec_of());
   REQUIRE(granted(first->acquire(world.supervisor)));
@@ -17,19 +17,19 @@ TEST_CASE("A free lock costs a transaction, a list and the token; its token is t
   const auto lock = world.lock(spec_of());
   const auto answer = lock->acquire(world.supervisor);
   REQUIRE(granted(answer));
-  CHECK(world.ensemble.requests == 3);
+  CHECK(world.ensemble.requests == 2);
   const auto names = world.ensemble.children("/app/k");
-  REQUIRE(names.size() == 3);
+  REQUIRE(names.size() == 1);
   for (const std::string& name : names) {
     CHECK(world.ensemble.nodes.at("/app/k/" + name).stat.czxid == granted(answer)->locks[0].token.value());
   }
   CHECK(*granted(answer)->deadline == lease_deadline(world.clock.now(), kTtl));
   REQUIRE(lock->release(world.clock.now() + 1s));
-  CHECK(world.ensemble.requests == 4);
+  CHECK(world.ensemble.requests == 3);
   CHECK(world.ensemble.children("/app/k").empty());
 }
 
-TEST_CASE("Whatever reply is lost, a lock is taken once, by one set of nodes, and its release leaves nothing") {
+TEST_CASE("Whatever reply is lost, a lock is taken once, by one node, and its release leaves nothing") {
   for (const char* recipe : kRecipes) {
     for (const bool is_done : {false, true}) {
       for (int n = 1;; ++n) {
@@ -45,13 +45,11 @@ TEST_CASE("Whatever reply is lost, a lock is taken once, by one set of nodes, an
         const FencingToken token = granted(answer)->locks[0].token;
         int ours = 0;
         for (const auto& [path, node] : world.ensemble.nodes) {
-          const bool held =
-              node.stat.ephemeral_owner != 0 && path.find("locks") == path.npos && path.find("-__lock__/") == path.npos;
-          if (!held) continue;
+          if (node.stat.ephemeral_owner == 0 || path.find("/locks/") != path.npos) continue;
           ++ours;
           CHECK(node.stat.czxid == token.value());
         }
-        CHECK(ours == (std::string(recipe) == "bridge" ? 3 : 1));
+        CHECK(ours == 1);
         CHECK(lock->release(world.clock.now() + 1s));
         for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
         if (world.ensemble.requests < n) break;
@@ -66,32 +64,77 @@ TEST_CASE("Whatever another holder of a permit does between two of our requests,
       CAPTURE(is_behind);
       CAPTURE(n);
       World world;
-      const auto other = world.lock(spec_of(Mode::kPermits));
-      std::string others;
+      LockSpec impatient = spec_of(Mode::kPermits);
+      impatient.wait.once = true;
+      const auto other = world.lock(impatient);
+      std::optional<std::string> others;
       world.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request&) {
-        if (world.ensemble.requests != n || !others.empty()) return;
-        others = "asked";
+        if (world.ensemble.requests != n || others) return;
+        others = "";
         if (is_behind) world.ensemble.fall_behind(session);
         const auto answer = other->acquire(world.supervisor);
-        REQUIRE(granted(answer));
-        others = granted(answer)->locks[0].slot;
+        if (granted(answer)) others = granted(answer)->locks[0].slot;  // else we are at the gate
       };
       const auto lock = world.lock(spec_of(Mode::kPermits));
       const auto answer = lock->acquire(world.supervisor);
       REQUIRE(granted(answer));
       const std::string ours = granted(answer)->locks[0].slot;
-      if (others.empty()) {
+      if (!others) {
         CHECK(ours == "0");
         break;
       }
-      CHECK(ours != others);
-      CHECK((ours == "0" || others == "0"));
-      CHECK((ours == "1" || others == "1"));
+      CHECK(ours != *others);
+      CHECK((ours == "0" || *others == "0"));
+      if (!others->empty()) CHECK((ours == "1" || *others == "1"));
       CHECK(lock->release(world.clock.now() + 1s));
-      CHECK(other->release(world.clock.now() + 1s));
+      if (!others->empty()) CHECK(other->release(world.clock.now() + 1s));
       for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
     }
   }
+}
+
+TEST_CASE("Whatever comes between two requests, who takes a key alone and who takes a permit exclude each other") {
+  for (const Mode mode : {Mode::kExclusive, Mode::kPermits}) {
+    for (int n = 1;; ++n) {
+      CAPTURE(static_cast<int>(mode));
+      CAPTURE(n);
+      World world;
+      LockSpec impatient = spec_of(mode == Mode::kPermits ? Mode::kExclusive : Mode::kPermits);
+      impatient.wait.once = true;
+      const auto other = world.lock(impatient);
+      bool tried = false;
+      bool has_it = false;
+      world.ensemble.before_each = [&](auto&, const auto&) {
+        if (world.ensemble.requests != n || std::exchange(tried, true)) return;
+        const auto answer = other->acquire(world.supervisor);
+        has_it = granted(answer) != nullptr;
+        if (has_it) world.at(world.clock.since_start() + 2s, [&] { CHECK(other->release(world.clock.now() + 1s)); });
+      };
+      const auto lock = world.lock(spec_of(mode));
+      const TimePoint before = world.clock.now();
+      REQUIRE(granted(lock->acquire(world.supervisor)));
+      if (!tried) break;
+      if (has_it) CHECK(world.clock.now() >= before + 2s);
+      CHECK(lock->release(world.clock.now() + 1s));
+    }
+  }
+}
+
+TEST_CASE("A single try for a permit waits for those who pass the gate, and not for one that stays in it") {
+  World world;
+  const auto first = world.lock(spec_of(Mode::kPermits));
+  REQUIRE(granted(first->acquire(world.supervisor)));
+  const std::string gate = world.ensemble.foreign("/app/k/locks/" + Guid::random().node(Family::kCuratorMutex));
+  LockSpec impatient = spec_of(Mode::kPermits);
+  impatient.wait.once = true;
+  const auto second = world.lock(impatient);
+  world.at(500ms, [&] { world.ensemble.remove(gate); });
+  CHECK(granted(second->acquire(world.supervisor)));
+  REQUIRE(second->release(world.clock.now() + 1s));
+  world.ensemble.foreign("/app/k/locks/" + Guid::random().node(Family::kCuratorMutex));
+  const TimePoint before = world.clock.now();
+  CHECK(refused(world.lock(impatient)->acquire(world.supervisor)));
+  CHECK(world.clock.now() <= before + 1100ms);
 }
 
 TEST_CASE("Whatever reply is lost, who waits is granted after the holder's release, and not before") {
@@ -131,7 +174,7 @@ TEST_CASE("A waiter whose session expires queues again in a new one") {
   const auto waiter = world.lock(spec_of());
   REQUIRE(granted(waiter->acquire(world.supervisor)));
   CHECK(world.clock.since_start() == 3s);
-  CHECK(world.ensemble.children("/app/k").size() == 3);
+  CHECK(world.ensemble.children("/app/k").size() == 1);
 }
 
 TEST_CASE("A waiter whose servers have lost all data queues in a new session, once its own would have ended") {
@@ -178,7 +221,7 @@ TEST_CASE("A waiter whose servers were restored from a copy has the place that t
     const auto answer = waiter->acquire(world.supervisor);
     REQUIRE(granted(answer));
     CHECK(world.clock.since_start() == 200s);
-    CHECK(world.ensemble.children("/app/k").size() == 3);
+    CHECK(world.ensemble.children("/app/k").size() == 1);
     for (const std::string& name : world.ensemble.children("/app/k")) {
       CHECK(world.ensemble.nodes.at("/app/k/" + name).stat.czxid == granted(answer)->locks[0].token.value());
     }
@@ -206,7 +249,7 @@ TEST_CASE("A directory that is at the end of its numbers grants nothing") {
   const auto answer = late->acquire(world.supervisor);
   REQUIRE(refused(answer));
   CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
-  CHECK(world.ensemble.children("/app/k").size() == 3);
+  CHECK(world.ensemble.children("/app/k").size() == 1);
 }
 
 TEST_CASE("A server that bounds sessions shortens the lease, and a lock-delay that leaves none is refused") {

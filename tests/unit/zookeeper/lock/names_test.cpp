@@ -73,19 +73,19 @@ TEST_CASE("The nodes of every family are known by their names") {
     const char* name;
     Family family;
     std::int64_t number;
-    int permits;
+    bool is_ours = false;
   };
   const Row rows[] = {
-      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-0000000007", Family::kCuratorMutex, 7, 0},
-      {"_c_3f2504e04f8911d39a0c0305e82c3301-lock-0000000008", Family::kCuratorMutex, 8, 0},
-      {"lock-0000000009", Family::kCuratorMutex, 9, 0},
-      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-__READ__0000000010", Family::kCuratorRead, 10, 0},
-      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-permits5-__READ__0000000010", Family::kCuratorRead, 10, 5},
-      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-__WRIT__2147483647", Family::kCuratorWrite, 2147483647, 0},
-      {"3f2504e04f8911d39a0c0305e82c3301__lock__0000000012", Family::kKazooLock, 12, 0},
-      {"3f2504e04f8911d39a0c0305e82c3301__lock__-2147483648", Family::kKazooLock, -2147483648, 0},
-      {"3f2504e04f8911d39a0c0305e82c3301__rlock__0000000013", Family::kKazooRead, 13, 0},
-      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lease-0000000014", Family::kLease, 14, 0},
+      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-0000000007", Family::kCuratorMutex, 7},
+      {"_c_3f2504e04f8911d39a0c0305e82c3301-lock-0000000008", Family::kCuratorMutex, 8},
+      {"lock-0000000009", Family::kCuratorMutex, 9},
+      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-__READ__0000000010", Family::kCuratorRead, 10},
+      {"_c_af2504e0-4f89-d10c-9a0c-0305e82c3301-__READ__0000000010", Family::kCuratorRead, 10, true},
+      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-__WRIT__2147483647", Family::kCuratorWrite, 2147483647},
+      {"3f2504e04f8911d39a0c0305e82c3301__lock__0000000012", Family::kKazooLock, 12},
+      {"3f2504e04f8911d39a0c0305e82c3301__lock__-2147483648", Family::kKazooLock, -2147483648},
+      {"3f2504e04f8911d39a0c0305e82c3301__rlock__0000000013", Family::kKazooRead, 13},
+      {"_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lease-0000000014", Family::kLease, 14},
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
@@ -93,7 +93,7 @@ TEST_CASE("The nodes of every family are known by their names") {
     REQUIRE(parsed);
     CHECK(parsed->family == row.family);
     CHECK(parsed->number == row.number);
-    CHECK(parsed->permits == row.permits);
+    CHECK(parsed->is_ours == row.is_ours);
   }
   for (const char* other : {"", "0", "meta", "lock-7", "leases", "locks", "-x", "0000000001", "x-17a-0000000001"}) {
     CAPTURE(other);
@@ -105,12 +105,12 @@ TEST_CASE("Our own nodes are of the family that they were made for, sort behind 
   const Guid guid = Guid::random();
   for (const Family family : {Family::kCuratorMutex, Family::kCuratorRead, Family::kCuratorWrite, Family::kKazooLock,
                               Family::kKazooRead, Family::kLease}) {
-    const std::string name = guid.node(family, 3) + "0000000042";
+    const std::string name = guid.node(family) + "0000000042";
     const auto parsed = parse_node_name(name);
     REQUIRE(parsed);
     CHECK(parsed->family == family);
     CHECK(parsed->number == 42);
-    CHECK(parsed->permits == 3);
+    CHECK(parsed->is_ours);
     CHECK(name[0] > '9');
     CHECK(guid.is_in(name));
     CHECK_FALSE(Guid::random().is_in(name));

@@ -21,10 +21,7 @@ void crowd(FakeEnsemble& ensemble, const Stage& stage, int count) {
     if (end == std::string::npos) break;
   }
   for (int i = 0; i < count; ++i) {
-    const Guid guid = Guid::random();
-    for (const Family family : stage.families) {
-      ensemble.foreign(stage.directory + "/" + guid.node(family, stage.permits));
-    }
+    ensemble.foreign(stage.directory + "/" + Guid::random().node(stage.family));
   }
 }
 
@@ -35,17 +32,10 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"bridge", Mode::kExclusive, Mode::kExclusive},
-    {"bridge", Mode::kShared, Mode::kExclusive},
-    {"bridge", Mode::kPermits, Mode::kPermits},
-    {"bridge", Mode::kExclusive, Mode::kShared},
-    {"mutex", Mode::kExclusive, Mode::kExclusive},
-    {"rw", Mode::kShared, Mode::kExclusive},
-    {"rw", Mode::kExclusive, Mode::kShared},
-    {"kazoo-lock", Mode::kExclusive, Mode::kExclusive},
-    {"kazoo-rw", Mode::kExclusive, Mode::kShared},
-    {"semaphore", Mode::kPermits, Mode::kPermits},
-    {"kazoo-semaphore", Mode::kPermits, Mode::kPermits},
+    {"curator", Mode::kExclusive, Mode::kExclusive}, {"curator", Mode::kShared, Mode::kExclusive},
+    {"curator", Mode::kExclusive, Mode::kShared},    {"curator", Mode::kPermits, Mode::kPermits},
+    {"rw", Mode::kShared, Mode::kExclusive},         {"rw", Mode::kExclusive, Mode::kShared},
+    {"kazoo", Mode::kExclusive, Mode::kExclusive},   {"kazoo", Mode::kExclusive, Mode::kShared},
 };
 
 /// How many requests it takes to queue behind `count` others, to say who holds it, and to be woken for nothing.
@@ -84,7 +74,7 @@ TEST_CASE("A waiter asks as much behind a thousand others as behind twenty") {
 
 TEST_CASE("A view reads the holders and a thousand waiters, and counts the others") {
   World world;
-  const Stage stage = stages_of(Recipe::kBridge, "/app/k", Mode::kExclusive, 0)->front();
+  const Stage stage = stages_of(Recipe::kCurator, "/app/k", Mode::kExclusive, 0)->front();
   crowd(world.ensemble, stage, 1500);
   const auto url = BackendUrl::parse("zk://127.0.0.1/app");
   auto ensemble = Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); });
@@ -92,7 +82,7 @@ TEST_CASE("A view reads the holders and a thousand waiters, and counts the other
   REQUIRE(calls);
   world.ensemble.requests = 0;
   const auto present =
-      read_present(**calls, Recipe::kBridge, stage.directory, kMostListed, world.clock.now() + 1s, nullptr);
+      read_present(**calls, Recipe::kCurator, stage.directory, kMostListed, world.clock.now() + 1s, nullptr);
   REQUIRE(present);
   const LockState state = state_of(spec_of().name, "zk://h", *present);
   CHECK(state.holders.size() == 1);
@@ -101,40 +91,36 @@ TEST_CASE("A view reads the holders and a thousand waiters, and counts the other
   CHECK(world.ensemble.requests == 1003);  // a sync, the list, and one node of each
 }
 
-TEST_CASE(
-    "Nodes of one acquisition are one contender; each holds by its own protocol; foreigners are shown as they are") {
+TEST_CASE("Each contender holds by its own protocol; dlock sees Curator's readers; foreigners are shown as they are") {
   const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
   const HolderRecord ours =
       *decode_record("dlock owner=0123456789abcdef0123456789abcdef host=h pid=7 user=u reason=why");
   std::map<std::string, Node> nodes;
   std::vector<std::string> children;
   for (const Node& one : {
-           node("b0000000000000000000000000000000__lock__0000000004", 11, 2, encode(ours)),
-           node("_c_b0000000-0000-0000-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),
-           node("_c_b0000000-0000-0000-0000-000000000000-__WRIT__0000000005", 11, 2, encode(ours)),
+           node("_c_b0000000-0000-d10c-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),
            node(a + "-lock-0000000001", 10, 0x1a, "10.0.0.9"),
            node("c0000000000000000000000000000000__lock__0000000007", 12, 3, "batch"),
-           node("c0000000000000000000000000000000__rlock__0000000000", 9, 4, std::string("\x01\xff")),
+           node(a + "-__READ__0000000000", 9, 4, std::string("\x01\xff")),
        }) {
     nodes[one.path] = one;
     children.push_back(base_of(one.path));
   }
   auto present = present_in("/k", children);
-  for (Present& one : present) fill(one, nodes.at(one.paths.front()));
+  for (Present& one : present) fill(one, nodes.at(one.path));
   REQUIRE(present.size() == 4);
   CHECK(present[0].participant.mode == Mode::kShared);
   CHECK(present[0].holds);
-  CHECK(present[0].participant.owner.empty());  // what cannot be printed is not shown
-  CHECK(present[1].holds);                      // a Curator mutex does not see kazoo's reader
+  CHECK(present[0].participant.host.empty());  // what cannot be printed is not shown
+  CHECK(present[1].holds);                     // a Curator mutex sees no reader
   CHECK(present[1].participant.host == "10.0.0.9");
   CHECK(present[1].participant.note == "Curator mutex, session 0x1a");
   CHECK_FALSE(present[2].holds);
   CHECK(present[2].name.number == 3);
-  CHECK(present[2].paths.size() == 3);
   CHECK(present[2].participant.owner == ours.owner);
   CHECK(present[2].participant.token == FencingToken(11));
   CHECK(present[2].participant.since == WallTime(5s));
-  CHECK_FALSE(present[3].holds);
+  CHECK(present[3].holds);  // kazoo sees nobody of Curator's kind
   CHECK(present[3].participant.owner == "batch");
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("An order under the lock of a free segment is two transactions, in one
   REQUIRE((*choice)->answer);
   CHECK(std::get<StockTaken>(*(*choice)->answer).token > FencingToken());
   CHECK(w.ensemble.last_timeout == 45s);
-  CHECK(w.ensemble.children(place(1)).size() == 3);
+  CHECK(w.ensemble.children(place(1)).size() == 1);
   CHECK(transactions == 1);
   CHECK(stock->confirm(request, spec.owner, w.limit()));
   CHECK(transactions == 2);
@@ -98,7 +98,7 @@ TEST_CASE("Who finds that somebody queued before him gives the segment back, and
   const auto stock = w.client();
   const LockSpec spec = locked_order();
   w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& asked) {
-    if (asked.changes.size() < 5 || !w.ensemble.children(place(0)).empty()) return;
+    if (asked.changes.size() < 3 || !w.ensemble.children(place(0)).empty()) return;
     w.ensemble.foreign(place(0) + "/_c_00000000-0000-0000-0000-000000000000-lock-");
   };
   stock->segment_locks()->work_for(spec);
