@@ -4,8 +4,6 @@
 #include "cmd/commands/commands.h"
 #include "cmd/options/command_table.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/sandbox.h"
-#include "cmd/verify/verify.h"
 #include "lib/base/json_writer.h"
 
 namespace dlock {
@@ -32,8 +30,6 @@ int stock(const Call& call) { return call.options.stock->action == StockAction::
 int force_release(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   return force_release_command(options, backend, runtime, out);
 }
-
-int section(const Call& call) { return section_command(call.options.words, call.environment); }
 
 int print_result(const Call& call, const Result<std::string>& text) {
   const Log& log = call.runtime.log;
@@ -147,13 +143,6 @@ constexpr CommandRow kCommandRows[] = {
      "With 'stock': orders per second with one and with twenty segments, with and without a step of 20 ms.",
      "dlock bench --count 1000 --json\n"
      "dlock bench stock\n"},
-    {Command::kVerify, here<verify_command>, kPrints, "verify", "", "", Operands::kNone, "", kLookHelp,
-     "test what dlock promises in this store, while processes and the network fail",
-     "Its workers take, lose and release locks that nobody else uses; the history of that is judged. 0: all held, "
-     "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what it cannot: man dlock-verify.",
-     "dlock verify --duration 10s\n"
-     "dlock verify -b redis://10.0.3.7 --faults kill,cut --json\n"
-     "dlock verify -b redis://10.0.3.7 --hook 'redis-cli client pause 3000 #'\n"},
     {Command::kSetup, on_store<setup_command>, kHasEffect, "setup", "", "", Operands::kNone, "", kSetUp,
      "create what the backend needs on its server", "", "dlock setup --print\n"},
     {Command::kConfig, here<config_command>, kLooksOrFrees, "config", "", "show [KEY]|check", Operands::kConfig,
@@ -171,10 +160,6 @@ constexpr CommandRow kCommandRows[] = {
      "", "dlock --version\n"},
     {Command::kComplete, complete, kLooksOrFrees, "__complete", "", "WORD...", Operands::kMaybeCommand, "", "",
      "what may follow, for the completion scripts", "", ""},
-    {Command::kSection, section, kHasEffect | kNeedsNoSettings, "__section", "", "FILE NAME DURATION",
-     Operands::kMaybeCommand, "", "", "what the workers of verify run under their locks", "", ""},
-    {Command::kServers, on_store<servers_command>, kPrints, "__servers", "", "", Operands::kNone, "", "",
-     "the servers before which verify puts its proxy", "", ""},
 };
 
 }  // namespace

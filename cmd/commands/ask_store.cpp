@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that ask a store for one thing: check, fence, ping, gc, setup, __servers.
+// The commands that ask a store for one thing: check, fence, ping, gc, setup.
 #include "cmd/commands/commands.h"
 
 #include <fcntl.h>
@@ -130,14 +130,6 @@ int setup_command(const Options& options, LockAdmin& backend, const Runtime& run
     return print(out, runtime.log, json.end_object().line());
   }
   return print(out, runtime.log, text->empty() ? backend.store() + " needs no setup\n" : *text);
-}
-
-int servers_command(const Options& /*options*/, LockAdmin& backend, const Runtime& runtime, Output& out) {
-  const auto servers = backend.servers();
-  if (!servers) return fail(runtime.log, servers.error());
-  std::string text;
-  for (const ServerPlace& server : *servers) text += server.name + ' ' + server.place + '\n';
-  return print(out, runtime.log, text);
 }
 
 }  // namespace dlock

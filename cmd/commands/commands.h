@@ -76,8 +76,6 @@ int worst_status(const std::vector<Finding>& findings);
 int ping_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 int setup_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
-/// The hidden dlock __servers: NAME PLACE, a line for each server before which verify puts its proxy.
-int servers_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
 // --- stocks ---
 

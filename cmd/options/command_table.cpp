@@ -27,6 +27,7 @@ constexpr ForeignWords kCommands[] = {
     {"extend refresh keepalive", "a lease of acquire: dlock renew KEY --owner OWNER"},
     {"init", "what a store needs on its server: dlock setup"},
     {"stats", "numbers for a monitor: dlock metrics; how fast the store is: dlock bench"},
+    {"verify", "is a test program, tests/verify"},
     {"test", "is the key free: dlock wait -n KEY; is a token the holder's: dlock check KEY TOKEN"},
 };
 

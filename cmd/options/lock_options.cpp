@@ -145,16 +145,6 @@ Result<void> read_kind(const OptionReader& from, OncePolicy& once) {
   return {};
 }
 
-Result<std::string> parse_fault_list(std::string_view text) {
-  if (!text.empty()) return std::string(text);
-  return Error{ErrorCode::kInvalid, "the list is empty", "for no faults write: --faults none"};
-}
-
-Result<std::string> parse_hook(std::string_view text) {
-  if (text.find_first_not_of(" \t\n") != std::string_view::npos) return std::string(text);
-  return Error{ErrorCode::kInvalid, "the command is empty", "name a command, or leave the option out"};
-}
-
 }  // namespace
 
 Result<void> read_wait_options(const OptionReader& from, Options& options) {
@@ -246,22 +236,6 @@ Result<void> read_once_options(const OptionReader& from, Options& options) {
   options.once = std::move(once);
   if (from.find(OptionId::kConflictExitCode) != nullptr) options.repeated_exit_code = options.conflict_exit_code;
   return {};
-}
-
-Result<void> read_verify_options(const OptionReader& from, Options& options) {
-  constexpr Duration kVerifyTtl = 3s;
-  constexpr int kMostWorkers = 1000;
-  VerifyOptions& verify = options.verify;
-  // What a file says about other locks would make these faults rare.
-  if (!from.given_by_flag(OptionId::kTtl)) options.ttl = kVerifyTtl;
-  if (auto read = from.read(OptionId::kDuration, 1s, verify.duration); !read) return read;
-  if (auto read = from.read(OptionId::kWorkers, 2, kMostWorkers, verify.workers); !read) return read;
-  if (auto read = from.read_with(OptionId::kFaults, parse_fault_list, verify.faults); !read) return read;
-  int seed = -1;
-  if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
-  if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
-  if (auto read = from.read_with(OptionId::kSvgFile, parse_file, verify.svg); !read) return read;
-  return from.read_with(OptionId::kHook, parse_hook, verify.hook);
 }
 
 }  // namespace dlock

@@ -28,7 +28,4 @@ Result<void> read_run_options(const OptionReader& from, const Arguments& argumen
 /// --once, --remember and --once-for of run, and --slot of release. REQUIRES: the keys and the backends are known.
 Result<void> read_once_options(const OptionReader& from, Options& options);
 
-/// The options that only `dlock verify` has, and its --ttl.
-Result<void> read_verify_options(const OptionReader& from, Options& options);
-
 }  // namespace dlock

@@ -201,11 +201,6 @@ Result<bool> parse_flag(std::string_view text) {
   return invalid(in_quotes(text) + " is neither true nor false", "");
 }
 
-Result<std::string> parse_file(std::string_view text) {
-  if (text.empty()) return invalid("the name of the file is empty", "name a file, or leave the option out");
-  return std::string(text);
-}
-
 Result<void> check_report(std::string_view text) {
   if (text.empty()) return invalid("the file is empty", "write a file name, or fd:N");
   constexpr std::string_view kDescriptor = "fd:";

@@ -33,9 +33,6 @@ Result<WarnHeld> parse_warn_held(std::string_view text);
 /// A text for others to read: at most 256 bytes.
 Result<std::string> parse_reason(std::string_view text);
 
-/// The name of a file: not empty.
-Result<std::string> parse_file(std::string_view text);
-
 /// FILE, or fd:N with a number.
 Result<void> check_report(std::string_view text);
 

@@ -20,16 +20,15 @@ constexpr CommandSet kWaiters = kTakers | bit(Command::kWait);
 constexpr CommandSet kRevoke = bit(Command::kRevoke);
 constexpr CommandSet kFence = bit(Command::kFence);
 constexpr CommandSet kStock = bit(Command::kStock);
-constexpr CommandSet kVerify = bit(Command::kVerify);
 constexpr CommandSet kHistory = bit(Command::kHistory);
 constexpr CommandSet kMetrics = bit(Command::kMetrics);
 constexpr CommandSet kPrinters = kHold | kAcquire | kFence | kRevoke | bit(Command::kRenew) | bit(Command::kRelease) |
                                  bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
                                  bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
                                  bit(Command::kBench) | bit(Command::kConfig) | bit(Command::kSetup) |
-                                 bit(Command::kVersion) | kStock | kVerify | kHistory;
+                                 bit(Command::kVersion) | kStock | kHistory;
 constexpr CommandSet kConnecting =
-    kEveryCommand & ~(kVerify | kHistory | bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) |
+    kEveryCommand & ~(kHistory | bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) |
                       bit(Command::kVersion));
 
 constexpr OptionValue flag{};
@@ -75,8 +74,8 @@ constexpr OptionRow kAll[] = {
     Row(kReplace, "replace", 0, flag, kForRun,
         "end the holder, and run once it is gone; a later --replace supersedes this run"),
     Row(kNewest, "newest", 0, flag, kForRun, "give up the wait (75) as soon as a later run with --newest waits"),
-    Row(kTtl, "ttl", 't', duration("D"), kTakers | bit(Command::kRenew) | kStock | kVerify, "lease length, at least 1s",
-        {.variable = "DLOCK_TTL", .config = kInDefaults | kInBackend | kInKey, .flag_only = kVerify, .preset = "30s"}),
+    Row(kTtl, "ttl", 't', duration("D"), kTakers | bit(Command::kRenew) | kStock, "lease length, at least 1s",
+        {.variable = "DLOCK_TTL", .config = kInDefaults | kInBackend | kInKey, .preset = "30s"}),
     Row(kKillAfter, "kill-after", 'k', duration("D"), kTakers | kStock,
         "time between TERM and KILL when the lock is lost",
         {.config = kInDefaults | kInBackend | kInKey, .preset = "5s, at most ttl/6"}),
@@ -159,15 +158,6 @@ constexpr OptionRow kAll[] = {
         "at most N rounds, or orders, for each process; a measurement also ends with its time",
         {.preset = "20000; stock: 50000"}),
     Row(kProcesses, "processes", 0, number("N"), bit(Command::kBench), "how many processes contend", {.preset = "4"}),
-    Row(kDuration, "duration", 0, duration("D"), kVerify, "for how long", {.preset = "1m"}),
-    Row(kWorkers, "workers", 0, number("N"), kVerify, "how many workers take locks at the same time", {.preset = "8"}),
-    Row(kFaults, "faults", 0, text("FAULT,FAULT,..."), kVerify,
-        "faults to inflict on the workers: kill, stop, cut, stall, delay, oneway, revoke; all; none",
-        {.preset = "all", .words = "all none kill stop cut stall delay oneway revoke"}),
-    Row(kSeed, "seed", 0, number("N"), kVerify, "repeat the schedule of the run that printed N"),
-    Row(kSvgFile, "svg", 0, file("FILE"), kVerify, "draw the history, or the part around the first breach"),
-    Row(kHook, "hook", 0, text("CMD"), kVerify,
-        "a shell command that makes the server fail; run three times, fault-1 to fault-3 appended"),
     Row(kQuantity, "quantity", 0, text("N"), kStock, "how many items there are"),
     Row(kSegments, "segments", 0, number("S"), kStock, "over how many segments the items are spread",
         {.preset = "create: 1"}),

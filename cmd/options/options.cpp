@@ -68,7 +68,7 @@ class Composer {
     }
     for (const Step step :
          {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
-          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_verify,
+          &Composer::read_lease, &Composer::read_running, &Composer::read_switches,
           &Composer::read_operands, &Composer::read_once, &Composer::follow_lease}) {
       const auto done = (this->*step)();
       if (const Error* typed = typed_mistake(options_)) return *typed;
@@ -334,11 +334,6 @@ class Composer {
     if (from.find(OptionId::kInterval) == nullptr) return {};
     if (!options_.watch) return usage_error("--interval means nothing without --watch", "add --watch");
     return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
-  }
-
-  Result<void> read_verify() {
-    if (arguments_.command != Command::kVerify) return {};
-    return read_verify_options(reader(), options_);
   }
 
   Result<void> read_once() { return read_once_options(reader(), options_); }

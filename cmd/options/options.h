@@ -43,7 +43,6 @@ enum class Command {
   kSetup,
   kGc,
   kBench,
-  kVerify,
   kHistory,
   kMetrics,
   kConfig,
@@ -51,8 +50,6 @@ enum class Command {
   kHelp,
   kVersion,
   kComplete,  ///< hidden: words for the completion scripts
-  kSection,   ///< hidden: what the workers of verify run under their locks
-  kServers,   ///< hidden: the servers before which verify puts its proxy
 };
 
 /// --warn-held: from when on a busy lock is told of, whatever else is silent.
@@ -85,16 +82,6 @@ struct StockOptions {
 /// --count at most: of `dlock bench`, and of `dlock bench stock`.
 inline constexpr int kMostBenchRounds = 20'000;
 inline constexpr int kMostBenchOrders = 50'000;
-
-/// The arguments of `dlock verify`.
-struct VerifyOptions {
-  Duration duration = std::chrono::minutes(1);
-  int workers = 8;
-  std::string faults = "all";
-  std::optional<std::uint64_t> seed = {};  ///< of the schedule; nullopt: a new one
-  std::string svg = {};                    ///< the file of the picture; empty: none
-  std::string hook = {};                   ///< a shell's command; empty: none
-};
 
 /// One call of dlock, complete: flags, environment and configuration files merged, every value checked. Made once by
 /// parse_command_line(); what follows only reads it.
@@ -163,7 +150,6 @@ struct Options {
   std::optional<pid_t> watch_pid;
   std::optional<Duration> interval;   ///< of --watch
   std::optional<StockOptions> stock;  ///< of `dlock stock`
-  VerifyOptions verify;               ///< of `dlock verify`
 
   bool strict = false;                 ///< config check, doctor: a warning is a failure
   std::vector<Error> mistakes;         ///< config check: all that is wrong, in files that are in use or not; for who

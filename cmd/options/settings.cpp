@@ -188,7 +188,6 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
   add_flags(config, arguments);
   // `config` shows what every command would see.
   add_environment(config, environment, arguments.command == Command::kConfig ? Command::kRun : arguments.command);
-  if (environment.reads_no_files) return config;
   const auto variables = [&](std::string_view name) { return environment.find(name); };
   const ConfigRules rules{config_keys, variables};
   const OptionRow& file = option_row(OptionId::kConfig);
@@ -263,7 +262,6 @@ Environment read_environment(char** environment) {
     else if (name == "HOME") out.home = value;
     else if (name == "XDG_CONFIG_HOME") out.config_home = value.starts_with('/') ? value : std::string_view();
     else if (name == "CREDENTIALS_DIRECTORY") out.credentials = value;
-    else if (name == kVerifyMark) out.reads_no_files = true;
     else if (name == "TERM") out.term = value;
     else if (name == "NO_COLOR") out.no_colour = true;
     else if (name == "CLICOLOR_FORCE") out.force_colour = value != "0";

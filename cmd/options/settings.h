@@ -13,9 +13,6 @@
 
 namespace dlock {
 
-/// Of a process that `dlock verify` started, which has no configuration files: it would judge what they say.
-inline constexpr std::string_view kVerifyMark = "VERIFIED_BY_DLOCK";
-
 /// What dlock reads from its environment, collected in one pass. Points into it.
 struct Environment {
   std::vector<std::pair<std::string_view, std::string_view>>
@@ -25,7 +22,6 @@ struct Environment {
   std::string_view credentials;  ///< CREDENTIALS_DIRECTORY
   std::string_view term;
   char** all = nullptr;         ///< as it was given
-  bool reads_no_files = false;  ///< it has the mark of verify
   bool no_colour = false;       ///< NO_COLOR is set and not empty
   bool force_colour = false;    ///< CLICOLOR_FORCE is set, and neither empty nor 0
 

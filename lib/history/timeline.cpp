@@ -27,14 +27,6 @@ microseconds round_step(microseconds least) {
   return step == std::end(kSteps) ? least : *step;
 }
 
-std::string counted(microseconds since, microseconds step) {
-  if (since >= 1min) return human_duration(since);
-  char text[32];
-  const int digits = step >= 1s ? 0 : step >= 100ms ? 1 : step >= 10ms ? 2 : 3;
-  std::snprintf(text, sizeof text, "%.*f s", digits, std::chrono::duration<double>(since).count());
-  return text;
-}
-
 // In pixels.
 constexpr double kWidth = 960;
 constexpr double kEdge = 16;
@@ -62,7 +54,6 @@ constexpr const char* kDarkStyle =
     "path[stroke=\"#e2e2e2\"] { stroke: #2c333b }\n"
     "path[stroke=\"#7f0000\"] { stroke: #ffb4ab }\n"
     "rect[fill=\"#1f4e79\"] { fill: #3d7ab5 }\n"
-    "rect[fill=\"#fbd5d5\"] { fill: #4a1f1f }\n"
     "}</style>\n";
 
 double width_of(std::string_view text) { return kCharacter * static_cast<double>(display_width(text)); }
@@ -135,7 +126,7 @@ class Drawing {
     top_ = y_;
     for (const LaneGroup& group : timeline_.groups) draw_group(group);
     bottom_ = y_ + 4;
-    y_ = bottom_ + (timeline_.highlights.empty() ? 8 : 22);
+    y_ = bottom_ + 8;
     draw_legend();
     return head() + backdrop() + out_ + "</g>\n</svg>\n";
   }
@@ -159,7 +150,7 @@ class Drawing {
     }
     const WallTime from = timeline.from.value_or(first.value_or(WallTime{}));
     const WallTime to = timeline.to.value_or(last.value_or(from));
-    return {from, to, timeline.zone_offset, timeline.from_zero};
+    return {from, to, timeline.zone_offset};
   }
 
   static std::string shown(const std::string& label) { return elided(printable(label), kMostLabelColumns); }
@@ -286,16 +277,6 @@ class Drawing {
 
   std::string backdrop() const {
     std::string out;
-    for (const Highlight& one : timeline_.highlights) {
-      if (!axis_.shows(one.from, one.to)) continue;
-      const double from = x(one.from);
-      const double wide = std::max(x(one.to) - from, kLeastBar);
-      out += "<rect x=\"" + px(from) + "\" y=\"" + px(top_) + "\" width=\"" + px(wide) + "\" height=\"" +
-             px(bottom_ - top_ + 14) + "\" fill=\"#fbd5d5\"/>\n";
-      const bool ends = from + width_of(one.label) > right_;
-      out += "<text x=\"" + px(ends ? right_ : from) + "\" y=\"" + px(bottom_ + 12) + "\" fill=\"" + kRed + "\"" +
-             (ends ? " text-anchor=\"end\"" : "") + ">" + escaped_text(one.label) + "</text>\n";
-    }
     for (const TimeAxis::Tick& tick : axis_.ticks((right_ - left_) / 90)) {
       const double at = x(tick.at);
       out += "<path d=\"M" + px(at) + " " + px(top_) + "V" + px(bottom_) + "\" stroke=\"#e2e2e2\"/>\n";
@@ -317,8 +298,8 @@ class Drawing {
 
 }  // namespace
 
-TimeAxis::TimeAxis(WallTime from, WallTime to, std::chrono::seconds zone, bool from_zero)
-    : from_(from), to_(to > from ? to : from + 1s), zone_(zone), from_zero_(from_zero) {}
+TimeAxis::TimeAxis(WallTime from, WallTime to, std::chrono::seconds zone)
+    : from_(from), to_(to > from ? to : from + 1s), zone_(zone) {}
 
 double TimeAxis::place(WallTime at) const {
   const auto part = static_cast<double>((at - from_).count()) / static_cast<double>((to_ - from_).count());
@@ -329,7 +310,7 @@ std::vector<TimeAxis::Tick> TimeAxis::ticks(double most) const {
   const auto whole = static_cast<double>((to_ - from_).count());
   const auto least = static_cast<std::int64_t>(whole / std::max(most, 1.0));
   const microseconds step = round_step(microseconds(std::max<std::int64_t>(least, 1)));
-  const microseconds origin = from_zero_ ? from_.time_since_epoch() : microseconds(-zone_);
+  const microseconds origin = -zone_;
   const microseconds ahead = from_.time_since_epoch() - origin;
   const microseconds first = origin + (ahead + step - 1us) / step * step;
   std::vector<Tick> ticks;
@@ -338,7 +319,6 @@ std::vector<TimeAxis::Tick> TimeAxis::ticks(double most) const {
 }
 
 std::string TimeAxis::label(WallTime at, microseconds step) const {
-  if (from_zero_) return counted(at - from_, step);
   const std::string text = rfc3339(at + zone_);  // 2026-02-03T04:05:06.789Z
   if (step >= kDay) return text.substr(0, 10);
   if (step >= 1min) return text.substr(11, 5);

@@ -15,12 +15,11 @@ class TimeAxis {
  public:
   struct Tick {
     WallTime at;
-    std::string label;  ///< "03:05", "03:05:30", "Feb 3"; counted from the beginning: "1.5 s", "2 min", "3 h 5 min"
+    std::string label;  ///< "03:05", "03:05:30", "Feb 3"
   };
 
-  /// Empty or backward stretches become a second long. `zone` is what the labels are ahead of UTC; `from_zero` counts
-  /// from the beginning instead.
-  TimeAxis(WallTime from, WallTime to, std::chrono::seconds zone, bool from_zero);
+  /// Empty or backward stretches become a second long. `zone` is what the labels are ahead of UTC.
+  TimeAxis(WallTime from, WallTime to, std::chrono::seconds zone);
 
   /// Where `at` is: 0 at the beginning, 1 at the end, never beyond.
   double place(WallTime at) const;
@@ -37,7 +36,6 @@ class TimeAxis {
   WallTime from_;
   WallTime to_;
   std::chrono::seconds zone_;
-  bool from_zero_;
 };
 
 /// Something that lasts, in one lane.
@@ -76,22 +74,13 @@ struct LaneGroup {
   std::vector<Lane> lanes = {};
 };
 
-/// A time that the eye should find, behind all lanes, in pale red: two held it, say.
-struct Highlight {
-  WallTime from{};
-  WallTime to{};
-  std::string label = {};
-};
-
 struct Timeline {
   std::string title = {};
   std::string subtitle = {};
   std::vector<LaneGroup> groups = {};
-  std::vector<Highlight> highlights = {};
   /// The span that is drawn; longer parts are cut. nullopt: from the first to the last thing there is.
   std::optional<WallTime> from = {};
   std::optional<WallTime> to = {};
-  bool from_zero = false;  ///< the axis counts from its beginning ("1.5 s") instead of showing the time of day
   std::chrono::seconds zone_offset{};  ///< of the times on the axis, from UTC
 };
 

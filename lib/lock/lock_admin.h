@@ -60,12 +60,6 @@ struct ForceReleased {
   std::vector<Participant> freed;  ///< empty: it was free already
 };
 
-/// One server of a store, "host:port" twice.
-struct ServerPlace {
-  std::string name;   ///< its name in the URL or on another server
-  std::string place;  ///< where it is connected to
-};
-
 /// The port of commands that supervise nothing: the questions to a store of locks, and the changes. (Taking a lock is
 /// another port: lock_session.h, and for keeper programs lib/keeper/lock_driver.h.) One sentence here, one case in
 /// tests/conformance. Not thread-safe. Every call is bounded by the backend's own timeouts.
@@ -126,9 +120,6 @@ class LockAdmin {
 
   /// The findings of `dlock doctor` about this store: reachable, fit, safe.
   virtual std::vector<Finding> diagnose() = 0;
-
-  /// Where the servers of a store name each other: all of those that a client may be sent to, and those of the URL.
-  virtual Result<std::vector<ServerPlace>> servers() { return std::vector<ServerPlace>(); }
 
   /// Acquires and releases a private lock; returns how long that took.
   virtual Result<Duration> ping() = 0;

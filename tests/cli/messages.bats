@@ -224,12 +224,6 @@ file_says() {
   done
 }
 
-@test "verify, which finds the processes of its workers in /proc, says that it is missing, and leaves nothing behind" {
-  mounts_apart || skip "no right to mount"
-  TMPDIR=$PWD says 71 '/proc' 'mount -t proc proc /proc' -- "${apart[@]}" sh -c 'mount -t tmpfs none /proc && exec dlock verify'
-  run ! compgen -G 'dlock-verify.*'
-}
-
 @test "who is sent to the doctor is told the whole command, and inside the doctor there is a remedy" {
   says 69 'dlock doctor -b zk://127.0.0.1:1' -- dlock run -n -b zk://127.0.0.1:1 k -- touch ran
   printf '[backend.far]\nurl = "zk://127.0.0.1:1"\n' >dlock.toml

@@ -79,7 +79,6 @@ hold_some() {
   cd "$stage/here"
   touch deploy-file
   [ "$(in_bash dlock history -b "$store" --svg dep)" = deploy/prod ]
-  [ "$(in_bash dlock verify --svg dep)" = deploy-file ]
   [ "$(in_bash dlock --colour always ru)" = run ]
   [ "$(in_bash dlock inspect -b "$store" --colour al)" = always ]
   printf '[backend.depot]\nurl = "%s"\n' "$store" >mine.toml
@@ -106,7 +105,7 @@ hold_some() {
   # In the short help some are left out, which the manual has.
   local rare='--(tries|retry-interval|close|lock-delay|connect-timeout)'
   options_in_help() { dlock help "$@" | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
-  for words in run acquire history 'verify' 'stock' stock\ {create,show,take,batch,run,refund,add,rebalance,resize,drop}; do
+  for words in run acquire history 'stock' stock\ {create,show,take,batch,run,refund,add,rebalance,resize,drop}; do
     # shellcheck disable=SC2086
     offered=$(in_bash dlock $words --)
     # shellcheck disable=SC2086
@@ -164,16 +163,12 @@ hold_some() {
   in_fish 'dlock run --progress ' | grep -q '^always'
 }
 
-@test "what is offered for --events and --faults, and behind help, is what dlock takes, and all of it" {
+@test "what is offered for --events, and behind help, is what dlock takes, and all of it" {
   hold_some
-  local word words kinds='fd:3 journald off' shown
+  local word words kinds='fd:3 journald off'
   words=$(in_bash dlock run --events '' | sort | xargs)
   for word in $kinds; do [[ " $words " == *" $word "* ]]; done
-  [ "$(in_bash dlock verify --events '')" = "$(in_bash dlock run --events '')" ]
   for word in $kinds; do dlock run -b "$store" --events "$word" k -- true 3>/dev/null; done
-  run -64 dlock verify --faults nonsense
-  shown=$(sed -n 's/.*the faults are \(.*\); with commas.*, or all, or none/\1 all none/p' <<<"$output" | tr -d , | xargs -n 1 | sort)
-  [ "$(in_bash dlock verify --faults '' | sort)" = "$shown" ]
   for word in $(in_bash dlock help ''); do dlock help "$word" >/dev/null; done
   [ "$(in_bash dlock help stock '' | sort)" = "$(in_bash dlock stock '' | sort)" ]
   for word in $(in_bash dlock help stock ''); do dlock help stock "$word" >/dev/null; done
@@ -182,13 +177,11 @@ hold_some() {
 }
 
 # bats test_tags=all
-@test "fish and zsh: kinds of --events, names of --faults, actions behind help stock" {
+@test "fish and zsh: kinds of --events, actions behind help stock" {
   [[ "$(in_fish 'dlock run --events journ')" == journald* ]]
-  [[ "$(in_fish 'dlock verify --faults onew')" == oneway* ]]
   [[ "$(in_fish 'dlock help stock rebal')" == rebalance* ]]
   set_zsh
   in_zsh "dlock run --events journ" 'journald'
-  in_zsh "dlock verify --faults onew" 'oneway'
   in_zsh "dlock help stock rebal" 'stock rebalance'
 }
 

@@ -111,17 +111,6 @@ backup under nightly" ]
   [ "$(cat "$calls")" = "charge-card under tickets" ]
 }
 
-# bats test_tags=all
-@test "dlock-verify(1)" {
-  start_redis one
-  here redis://10.0.3.7 "$(redis_url one)"
-  here '-h 10.0.3.7' "-p $(port_of one)"
-  here '--duration [0-9a-z]*' '--duration 1s --workers 3'
-  run -0 type_all dlock-verify.1
-  grep -qx true <<<"$output"
-  grep -q '<svg' verify.svg
-}
-
 @test "dlock-redis(7)" {
   need_servers
   start_redis one

@@ -158,7 +158,6 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     sleep 0.05
   done
   dlock bench --count 20 --json >bench.json
-  dlock verify --duration 1s --json >verify.json
   owner=$(dlock acquire --ttl 1m other --json | jq -r .owner)
   dlock release --owner "$owner" other --json >release.json
   dlock fence --json r 5 >fence.json
@@ -181,7 +180,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     [ "$(head -n 1 "${name%/?}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
   [ "$(jq -r .schema config_check.json)" = dlock.config.check/1 ]
-  for name in inspect report acquire event history renew release fence check doctor log stock verify; do
+  for name in inspect report acquire event history renew release fence check doctor log stock; do
     for field in $(sed -n "/^\*dlock\.$name\/[12]\*/,/^$/p" "$root/man/dlock-json.5.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
@@ -193,7 +192,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unreached event.reached event.unrenewed event.lost event.signalled event.ended event.busy \
     event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.revoked event.force-released event.journald \
-    verify.what verify.history log.waiting log.unreached log.reached log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
+    log.waiting log.unreached log.reached log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
     absent=${absent/"$word "/}
   done
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }

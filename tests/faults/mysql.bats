@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # MySQL's lease when something goes wrong with processes, the server or by an operator's hand. Each test has a server of its
 # own, and the user "app" with no more rights than the manual asks for. What the commands did is judged by their histories
-# (history_judge): no act of one holder after the next one's BEGIN, tokens grow. With a ttl of 2 s TERM is due 1.48 s and KILL
+# (verify check): no act of one holder after the next one's BEGIN, tokens grow. With a ttl of 2 s TERM is due 1.48 s and KILL
 # 1.81 s after the last confirmed send. The network: mysql_network.bats; other strategies: mysql_strategies.bats.
 load ../support/cli
 load ../support/faults

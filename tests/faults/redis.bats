@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Redis when something goes wrong: killed and stopped processes, servers and networks. Each test has a server of its own.
-# What the commands did is judged by their histories (history_judge): no act of one holder after the next one's BEGIN, tokens
+# What the commands did is judged by their histories (verify check): no act of one holder after the next one's BEGIN, tokens
 # grow. The ttl is 2 s: TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
 load ../support/cli
 load ../support/faults

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Redisson's layout when something goes wrong: killed processes, servers and networks. Each test has a server of its own.
-# What the commands did is judged by their histories (history_judge). A RFairLock has a list of who waits.
+# What the commands did is judged by their histories (verify check). A RFairLock has a list of who waits.
 load ../support/cli
 load ../support/faults
 load ../support/redis

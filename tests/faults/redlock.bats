@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RedLock when something goes wrong with its servers, their networks and clocks, and with dlock itself. Each test has
-# five servers of its own. What the commands did is judged by their histories (history_judge): no act of one holder after
+# five servers of its own. What the commands did is judged by their histories (verify check): no act of one holder after
 # the next one's BEGIN, tokens grow. Of a ttl of 2 s TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
 load ../support/cli
 load ../support/faults

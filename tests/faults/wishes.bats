@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # --at-least, --once, revoke, --replace and --newest when a server is killed and started again, or cut off, and when processes
 # are killed, at each of their steps. Without a server: cli/wishes.bats. What the commands did is judged by their histories
-# (history_judge). The server of a body is "one".
+# (verify check). The server of a body is "one".
 load ../support/cli
 load ../support/faults
 load ../support/redis

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ZooKeeper when something goes wrong: killed and stopped processes, servers and networks. What the commands did is judged by
-# their histories (history_judge): no act of one holder after the next one's BEGIN, tokens grow. A tick is 0.5 s; a session of
+# their histories (verify check): no act of one holder after the next one's BEGIN, tokens grow. A tick is 0.5 s; a session of
 # 2 s ends within 2.5 s at the server, and a command's lease after two thirds of it. An ensemble: zookeeper_ensemble.bats.
 load ../support/cli
 load ../support/faults

@@ -84,7 +84,6 @@ usr/share/doc/dlock/copyright
 usr/share/fish/vendor_completions.d/dlock.fish
 usr/share/lintian/overrides/dlock
 usr/share/man/man1/dlock-stock.1.gz
-usr/share/man/man1/dlock-verify.1.gz
 usr/share/man/man1/dlock.1.gz
 usr/share/man/man5/dlock-json.5.gz
 usr/share/man/man5/dlock.toml.5.gz

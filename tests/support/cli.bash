@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 support=$root/tests/support
 DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
-programs=${DLOCK%/bin/dlock}/tests # of tests/support/programs
+programs=${DLOCK%/bin/dlock}/tests # of tests/support/programs and tests/verify
 
 # Python programs here import nothing but its own library; -S -E keeps them fast and deaf to the caller's settings.
 python=(/usr/bin/python3 -S -E -B) # and nothing is written beside what it runs
@@ -179,7 +179,7 @@ let_go() {
 # A session on a terminal of its own; see terminal.py. Prints what was on the screen.
 terminal() { "${python[@]}" "$support/terminal.py" "$@"; }
 
-# --- critical sections and their history (programs/history_judge.cpp) ------------------------------------------------
+# --- critical sections and their history (tests/verify) ------------------------------------------------
 
 # Makes the program section [--for SECONDS] [--stubborn]: it writes a line to "history" every 10 ms, also with --stubborn,
 # which writes TERM and goes on, when it is asked to end.
@@ -189,10 +189,10 @@ script_section() {
 seconds=0.1 stubborn=
 [ "\$1" != --for ] || { seconds=\$2; shift 2; }
 [ "\$1" != --stubborn ] || stubborn=stubborn
-exec "$BATS_TEST_TMPDIR/bin/dlock" __section "$BATS_TEST_TMPDIR/work/history" \$\$ "\$seconds" \$stubborn
+exec "$programs/verify" section "$BATS_TEST_TMPDIR/work/history" \$\$ "\$seconds" \$stubborn
 SCRIPT
 }
-history() { "$programs/history_judge" "$1" history "${@:2}"; }
+history() { "$programs/verify" "$1" history "${@:2}"; }
 begun() { [ -e history ] && says history BEGIN "$1"; } # N sections
 # gap_below MS [--after N]: the gap behind the first section, or the Nth, is below MS on a quiet machine.
 gap_below() {

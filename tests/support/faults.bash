@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What must hold on every store when processes or the network fail: bodies of tests, judged by the commands' histories
-# (history_judge). The lock is $key (k). GAP is the time in ms within which the next command begins. Loaded after cli.bash; the
+# (verify check). The lock is $key (k). GAP is the time in ms within which the next command begins. Loaded after cli.bash; the
 # network is the one of start_proxy, and $direct the way past it.
 
 # --- processes -------------------------------------------------------------------------------------------------------

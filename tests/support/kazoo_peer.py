@@ -15,7 +15,7 @@ leave PATH,... WORD...          the same, several at once with the words in them
 queue PATH COUNT                COUNT contenders of Curator's mutex in this client's session
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
-                                "history" (see history_judge); "done" when all of them are
+                                "history" (see tests/verify/verify.cpp); "done" when all of them are
 """
 import os
 import sys

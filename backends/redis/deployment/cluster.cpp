@@ -85,19 +85,6 @@ class ClusterDeployment final : public Deployment {
     return nodes_.to_all(map_.masters());
   }
 
-  Result<std::vector<Connection*>> named_servers(TimePoint until) override {
-    const auto masters = all_servers(until);
-    if (!masters) return masters.error();
-    std::vector<Endpoint> names = seeds_;
-    Connection& asked = *masters->front();
-    const auto replies = exchange(asked, {{"CLUSTER", "SLOTS"}}, clock_, until, until, nullptr);
-    if (!replies) return replies.error();
-    for (Endpoint& node : parse_cluster_nodes(replies->front(), asked.settings().endpoint)) {
-      if (std::find(seeds_.begin(), seeds_.end(), node) == seeds_.end()) names.push_back(std::move(node));
-    }
-    return nodes_.to_all(names);
-  }
-
  private:
   static void note(Attempt& attempt, const Error& error) {
     attempt.trouble = error.message;

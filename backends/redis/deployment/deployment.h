@@ -59,10 +59,6 @@ class Deployment {
   /// and gc.
   virtual Result<std::vector<Connection*>> all_servers(TimePoint until) = 0;
 
-  /// A connection, open or not, to every server that calls may go to now or later: those that the URL names, masters
-  /// and their replicas. Empty if the servers of this deployment do not name each other.
-  virtual Result<std::vector<Connection*>> named_servers(TimePoint /*until*/) { return std::vector<Connection*>(); }
-
  protected:
   TimePoint asked_at_{};
   std::int64_t known_replicas_ = 0;

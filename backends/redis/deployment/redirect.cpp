@@ -248,27 +248,6 @@ Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const End
   return ranges;
 }
 
-std::vector<Endpoint> parse_cluster_nodes(const Reply& reply, const Endpoint& asked) {
-  std::vector<Endpoint> nodes;
-  for (const Reply& range : reply.elements) {
-    for (std::size_t i = 2; i < range.elements.size(); ++i) {
-      auto node = parse_node(range.elements[i], asked);
-      if (node && std::find(nodes.begin(), nodes.end(), *node) == nodes.end()) nodes.push_back(std::move(*node));
-    }
-  }
-  return nodes;
-}
-
-std::vector<Endpoint> parse_replicas(const Reply& reply) {
-  std::vector<Endpoint> replicas;
-  for (const Reply& replica : reply.elements) {
-    const auto port = parse_port(flat_value(replica, "port"));
-    const std::string host(flat_value(replica, "ip"));
-    if (port && !host.empty() && may_be_host(host)) replicas.push_back({host, *port, ""});
-  }
-  return replicas;
-}
-
 Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked) {
   if (reply.is_nil()) return std::optional<Endpoint>();
   if (is_unknown_command(reply)) {

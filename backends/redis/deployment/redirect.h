@@ -75,12 +75,6 @@ struct SlotRange {
 /// ask, Unavailable for any other error or an answer that is not one.
 Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked);
 
-/// Every node in the answer to CLUSTER SLOTS, each once: masters that have slots, and their replicas.
-std::vector<Endpoint> parse_cluster_nodes(const Reply& reply, const Endpoint& asked);
-
-/// The answer to SENTINEL REPLICAS.
-std::vector<Endpoint> parse_replicas(const Reply& reply);
-
 /// The answer to SENTINEL GET-MASTER-ADDR-BY-NAME; nullopt: it knows no master of that name. Misconfigured if `asked`
 /// is not a sentinel, Denied if the user may not ask, Unavailable otherwise.
 Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked);

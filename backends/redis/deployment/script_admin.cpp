@@ -95,15 +95,4 @@ Result<UniqueFd> ScriptAdmin::fence(const LockName& resource, FencingToken token
   return UniqueFd();
 }
 
-Result<std::vector<ServerPlace>> ScriptAdmin::servers() {
-  const auto named = deployment_->named_servers(soon());
-  if (!named) return named.error();
-  std::vector<ServerPlace> all;
-  for (const Connection* server : *named) {
-    const ConnectionSettings& settings = server->settings();
-    all.push_back({settings.endpoint.text(), settings.reached.value_or(settings.endpoint).text()});
-  }
-  return all;
-}
-
 }  // namespace dlock::redis

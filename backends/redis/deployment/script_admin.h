@@ -23,7 +23,6 @@ class ScriptAdmin : public AdminCommon {
   Result<void> release(const LockName& name, const Owner& owner) final;
   /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
-  Result<std::vector<ServerPlace>> servers() final;
 
  protected:
   ScriptAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)

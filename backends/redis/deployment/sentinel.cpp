@@ -193,26 +193,6 @@ class SentinelDeployment final : public Deployment {
     return std::vector<Connection*>{master_};
   }
 
-  Result<std::vector<Connection*>> named_servers(TimePoint until) override {
-    const auto master = all_servers(until);
-    if (!master) return master.error();
-    std::vector<Endpoint> names{master->front()->settings().endpoint};
-    auto all = sentinels_.to_all(addresses_);
-    if (!all) return all.error();
-    for (Connection* sentinel : *all) {
-      const TimePoint limit = std::min(until, clock_.now() + kFirstSentinelPatience);
-      const auto said = exchange(*sentinel, {{"SENTINEL", "REPLICAS", master_name_}}, clock_, limit, limit, nullptr);
-      if (!said) continue;
-      for (Endpoint& replica : parse_replicas(said->front())) {
-        if (std::find(names.begin(), names.end(), replica) == names.end()) names.push_back(std::move(replica));
-      }
-    }
-    const auto servers = servers_.to_all(names);
-    if (!servers) return servers.error();
-    all->insert(all->end(), servers->begin(), servers->end());
-    return all;
-  }
-
  private:
   void drop() {
     servers_.close_all();

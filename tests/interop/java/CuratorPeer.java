@@ -30,7 +30,7 @@ import org.apache.curator.retry.RetryOneTime;
  * revocable NAME PATH MS            takes a mutex that gives itself up when somebody asks for it
  * crash                             ends without closing the session
  * crowd FAMILY PATH COUNT ROUNDS    COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
- *                                   "history" (see history_judge); "done" when all of them are
+ *                                   "history" (see tests/verify/verify.cpp); "done" when all of them are
  * </pre>
  */
 public final class CuratorPeer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// failing_network FOLDER PORT [PROTOCOL]: the relay of `dlock verify` between a client and a server of 127.0.0.1, for
-// tests that say when it fails. PROTOCOL is redis (default), frames (ZooKeeper), mysql or bytes; see Framing.
+// failing_network FOLDER PORT [PROTOCOL]: a relay between a client and a server of 127.0.0.1, for tests that say when
+// it fails. PROTOCOL is redis (default), frames (ZooKeeper), mysql or bytes; see Framing.
 //
 // Writes FOLDER/port (where clients connect), FOLDER/control and FOLDER/pid. A connection to the port FOLDER/control of
 // 127.0.0.1 takes a command, and is answered with one line when that is done:
@@ -27,8 +27,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/verify/relay.h"
 #include "lib/base/text.h"
+#include "tests/support/relay.h"
 
 namespace dlock {
 namespace {

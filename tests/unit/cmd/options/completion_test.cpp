@@ -55,7 +55,6 @@ TEST_CASE("what may follow a line that is being typed") {
       {{"acquire", "k", ""}, ""},
       {{"check", "k", ""}, ""},
       {{"history", "--svg", ""}, "", Live::kKeys},
-      {{"verify", "--svg", ""}, ":files"},
       {{"fence", ""}, ""},
       {{"completion", "z"}, "zsh"},
       {{"config", "s"}, "show"},

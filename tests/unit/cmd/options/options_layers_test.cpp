@@ -33,18 +33,6 @@ TEST_CASE("--config is stronger than the user's file, which still counts") {
   }
 }
 
-TEST_CASE("what dlock verify starts reads no configuration files") {
-  Home home("[defaults]\nttl = \"40s\"\n[key.k]\nreason = \"file\"\n");
-  const std::string file = home.put("/mine.toml", "[defaults]\nwait = \"50s\"\n", 0600);
-  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
-  const std::string more = "DLOCK_CONFIG=" + file;
-  CHECK(parsed(run({}), {xdg, more}).reason == "file");
-  const Options worker = parsed(run({"-w", "3s"}), {xdg, more, "VERIFIED_BY_DLOCK=0123"});
-  CHECK(worker.ttl == 30s);
-  CHECK(worker.wait == Duration(3s));
-  CHECK(worker.reason.empty());
-}
-
 TEST_CASE("a wrong value says where it stands, and a file makes it 78") {
   const Home home("[defaults]\nttl = \"40q\"\n");
   const auto options = parse(run({}), {"XDG_CONFIG_HOME=" + home.path});

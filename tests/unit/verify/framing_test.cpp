@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/relay.h"
+#include "tests/support/relay.h"
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ const Row kRows[] = {
     {Framing::kPackets, "\3\0\0\7abc"s},
 };
 
-TEST_CASE("verify: a message is whole with its last byte, and ends where the next one begins") {
+TEST_CASE("the relay of tests: a message is whole with its last byte, and ends where the next one begins") {
   for (const Row& row : kRows) {
     CAPTURE(row.message);
     for (std::size_t size = 1; size < row.message.size(); ++size) {

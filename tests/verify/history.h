@@ -21,8 +21,7 @@ namespace dlock {
 ///     NANOSECONDS WHO WHAT [WORD...]       NANOSECONDS: of this machine's CLOCK_BOOTTIME
 struct Act {
   enum class What {
-    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied [LEASE in ms
-              ///< [replace | newest | at-least MS | once SLOT MS]]
+    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any [LEASE in ms]
     kQueued,  ///< it said that it waits, and at which place if it came for one
     kBegin,   ///< its command runs: TOKEN SLOT, each "-" if there is none
     kTick,    ///< the command still runs
@@ -33,8 +32,7 @@ struct Act {
     kHealed,  ///< that fault is over
   };
   TimePoint at{};
-  std::string who;  ///< "x.3.12": key, worker, round; "net" and "hook": faults that everybody has;
-                    ///< "revoke": HIT KEY
+  std::string who;  ///< "x.3.12": key, worker, round; "hook": a fault that everybody has
   What what = What::kTick;
   std::string words;  ///< the rest of the line
 };
@@ -45,15 +43,11 @@ std::optional<Act> parse_act(std::string_view line);
 /// The line for a history, with its newline. Control characters in `words` become blanks.
 std::string act_line(const Act& act);
 
-/// As it stands in a history: "BEGIN".
-std::string_view act_name(Act::What what);
-
 /// A fault that one run had, or that all had (an outage).
 struct Trouble {
-  std::string what;  ///< "kill-keeper", "stall", "hook ..."
+  std::string what;  ///< "kill-keeper", "hook fault-1"
   TimePoint from{};
   std::optional<TimePoint> until = {};  ///< nullopt: not over yet
-  bool of_server = false;  ///< an outage: true if everybody has it, false if only those that go through the proxy
 };
 
 /// One run that asks for a lock, and what it does under it. A time that is not set has not come yet.
@@ -62,11 +56,7 @@ struct Section {
   std::string key = {};
   Mode mode = Mode::kExclusive;
   bool fair = false;
-  bool proxied = false;  ///< goes through the proxy, and so has the faults of the network
   std::optional<Duration> lease = {};
-  Supersedes supersedes = Supersedes::kNothing;
-  std::string once = {};  ///< its slot
-  Duration kept{0};       ///< the lock for --at-least; or how long its slot is remembered
   TimePoint asked{};
   std::optional<TimePoint> queued = {};
   std::optional<TimePoint> begun = {};
@@ -84,41 +74,33 @@ struct Section {
 
   bool holds() const { return begun && !ended && !gone; }
   bool waits() const { return !begun && !gone; }
-  bool was_hit(std::string_view what) const;
 };
 
 /// A history, read line by line: the sections and outages that it tells of. Lines that are not of a history, or only a
-/// piece of one, are counted and left out.
+/// piece of one, are counted.
 class VerifyHistory {
  public:
   void add_line(std::string_view line);
 
   const std::vector<Section>& sections() const { return sections_; }
   const Section* find(const std::string& name) const;
-  const std::vector<Trouble>& outages() const { return outages_; }          ///< of the network and of the server
-  const std::vector<Trouble>& revocations() const { return revocations_; }  ///< Trouble::what is the key
-  std::size_t lines() const { return acts_.size(); }
+  const std::vector<Trouble>& outages() const { return outages_; }  ///< of the server: the calls of the hook
+  std::size_t lines() const { return lines_; }
   std::size_t torn() const { return torn_; }
-  /// For people: the acts of `who` (names of sections) and all outages, from line `from` to line `to`, one string for
-  /// each. Times are relative to the first of them; ticks with nothing in between become one line for each section.
-  std::vector<std::string> excerpt(const std::vector<std::string>& who, std::size_t from, std::size_t to) const;
 
  private:
   void add(const Act& act);
-  void note_for_all(const Act& act);
 
-  std::vector<Act> acts_;
   std::vector<Section> sections_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<Trouble> outages_;
-  std::vector<Trouble> revocations_;
+  std::size_t lines_ = 0;
   std::size_t torn_ = 0;
 };
 
 /// Reads the file of a history while others still write to it.
 class HistoryReader {
  public:
-  /// A file that cannot be opened is read as an empty one.
   explicit HistoryReader(const std::string& path);
   /// Adds the lines that were completed since the last call. Does not wait for more.
   void read_into(VerifyHistory& history);

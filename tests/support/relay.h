@@ -14,7 +14,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
-#include "lib/config/backend_url.h"
 #include "lib/net/addresses.h"
 
 namespace dlock {
@@ -30,10 +29,6 @@ enum class Framing {
 /// The size in bytes of the message with which `data` begins; nullopt if it is not complete yet. REQUIRES: `data` is
 /// not empty.
 std::optional<std::size_t> message_size(Framing framing, std::string_view data);
-
-/// The framing of the protocol of `url`. kBytes with TLS, where nothing can be seen of the messages, and for MySQL,
-/// whose connections may begin TLS later.
-Framing framing_of(const BackendUrl& url);
 
 /// What a relay does from now on. The default: it passes on everything, including what it held back before.
 struct RelayOrder {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/relay.h"
+#include "tests/support/relay.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,7 +10,6 @@
 
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
-#include "lib/config/url_schemes.h"
 
 namespace dlock {
 namespace {
@@ -67,13 +66,6 @@ std::optional<std::size_t> message_size(Framing framing, std::string_view data) 
   if (framing == Framing::kRedis) return resp_size(data);
   if (framing == Framing::kFrames) return with_head(data, 4, true);
   return framing == Framing::kPackets ? with_head(data, 3, false) : data.size();
-}
-
-Framing framing_of(const BackendUrl& url) {
-  const UrlScheme& scheme = *find_url_scheme(url.scheme);
-  const std::string_view family = table_of(scheme).family;
-  if ((scheme.topics & kTlsUrl) != 0) return Framing::kBytes;
-  return family == "redis" ? Framing::kRedis : family == "zookeeper" ? Framing::kFrames : Framing::kBytes;
 }
 
 Result<RelayPort> open_relay_port(const Address& server) {
