@@ -42,10 +42,6 @@ int fence_command(const Options& options, LockAdmin& backend, const Runtime& run
 /// A free lock is an answer like any other: 0.
 int inspect_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
-/// dlock inspect --watch on a terminal (cmd/show/lock_screen.h), looked at again every --interval, with what happened
-/// to a lock. A store that does not answer is shown, not fatal. `input` and the signals: watch_screen().
-int watch_locks(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input);
-
 /// Returns when the holders that were asked have released the lock. 0 also if it was free already, 75 if one of them
 /// holds it still when --wait is over; with --force it then loses the lock.
 int revoke_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
@@ -54,12 +50,6 @@ int revoke_command(const Options& options, LockAdmin& backend, const Runtime& ru
 /// than shown, 64 without a confirmation. The answer is read from `input`, the question goes where the log goes.
 int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,
                           int input = 0);
-
-/// The same where the lock is on a screen already: what is asked below it (its last line is to be completed), and what
-/// an answer does. The text says what was freed, Invalid that it was the wrong answer, Busy that the holder changed.
-std::string free_question(const LockState& state);
-Result<std::string> free_if_confirmed(const LockState& shown, const std::string& typed, const Options& options,
-                                      LockAdmin& backend, const Runtime& runtime);
 
 /// Where nothing is recorded, or cannot be read, which is a warning, the live half alone.
 int metrics_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);

@@ -40,12 +40,6 @@ std::string next_text(const LockState& state) {
              : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
-Result<void> check_answer(const LockState& state, const std::string& typed) {
-  const std::string& key = state.name.text();
-  if (typed == key) return {};
-  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
-}
-
 Result<void> confirm(const LockState& state, const Options& options, const Runtime& runtime, int input) {
   if (options.yes) return {};
   constexpr std::size_t kBelow = 2;  // who is next, and the question
@@ -62,8 +56,10 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
                  "to free the lock of this holder: dlock force-release --yes " +
                      (one ? "--token " + token.text() + " " : std::string()) + state.name.typed()};
   }
-  write_all(runtime.log.fd(), free_question(state));
-  return check_answer(state, read_line(input));
+  write_all(runtime.log.fd(), next_text(state) + "type the key to free it: ");
+  const std::string typed = read_line(input);
+  if (typed == key) return {};
+  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
 }
 
 /// With --token: Busy unless one of the holders has it.
@@ -185,17 +181,6 @@ int free_matching(const Options& options, LockAdmin& backend, const Runtime& run
 }
 
 }  // namespace
-
-std::string free_question(const LockState& state) { return next_text(state) + "type the key to free it: "; }
-
-Result<std::string> free_if_confirmed(const LockState& shown, const std::string& typed, const Options& options,
-                                      LockAdmin& backend, const Runtime& runtime) {
-  if (auto confirmed = check_answer(shown, typed); !confirmed) return confirmed.error();
-  const auto freed = free_holders(shown, options, backend, runtime);
-  if (!freed) return freed.error();
-  const std::string text = freed_text(*freed, runtime.clock.wall());
-  return freed->holders.empty() ? text : text + freed->old->fate(freed->holders);
-}
 
 int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const LockName& key = options.keys.front();

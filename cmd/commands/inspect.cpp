@@ -67,11 +67,27 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   return "no lock held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
 }
 
+/// A screenful of what inspect prints now. A store that does not answer is shown, not fatal.
+std::string live_frame(const Options& options, LockAdmin& backend, const Runtime& runtime, const Output& out) {
+  constexpr std::size_t kTitleLines = 2;
+  Look look = out.look();
+  const std::string title = watch_title(backend.store(), runtime, look);
+  const auto live = look_at_locks(options, backend, runtime.clock);
+  if (!live) return title + printable(live.error().message) + '\n';
+  look.height -= std::min(look.height, kTitleLines);
+  const std::string text = live_text(*live, options, backend, runtime.clock.wall(), look);
+  return live->unreadable.empty() ? title + text
+                                  : title + printable(unreadable_error(*live, backend).message) + '\n' + text;
+}
+
 }  // namespace
 
 int inspect_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   if (options.watch && out.look().terminal && !options.json) {
-    return watch_locks(options, backend, runtime, out, isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1);
+    const int input = isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1;
+    return watch_screen(
+        options.interval.value_or(std::chrono::seconds(1)), [&] { return live_frame(options, backend, runtime, out); },
+        runtime, out, input);
   }
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
   auto live = look_at_locks(options, backend, runtime.clock);

@@ -138,19 +138,15 @@ std::string stock_json(const StockState& state) {
 int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
   const Duration interval = options.interval.value_or(1s);
   if (options.watch && out.look().terminal && !options.json) {
-    std::string text;
-    const auto look = [&] {
+    const auto frame = [&] {
       const auto shown = look_at(options, stock, runtime);
-      text = watch_title(stock.store(), runtime, out.look());
+      std::string text = watch_title(stock.store(), runtime, out.look());
       text += shown ? text_of(*shown, options, stock, out.look()) : shown.error().message + "\n";
-      if (!shown) return;
+      if (!shown) return text;
       for (const Error& error : shown->unreadable) text += error.message + "\n";
+      return text;
     };
-    const auto press = [](const Key& key) {
-      const bool leaves = key.kind == Key::Kind::kEscape || key.text == 'q' || key.text == 'Q';
-      return leaves ? Turn::kLeave : Turn::kStay;
-    };
-    return watch_screen(interval, {.look = look, .draw = [&] { return text; }, .press = press}, runtime, out, 0);
+    return watch_screen(interval, frame, runtime, out, 0);
   }
   if (options.watch) {
     std::string before;

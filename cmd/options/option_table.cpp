@@ -27,9 +27,8 @@ constexpr CommandSet kPrinters = kHold | kAcquire | kFence | kRevoke | bit(Comma
                                  bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
                                  bit(Command::kBench) | bit(Command::kConfig) | bit(Command::kSetup) |
                                  bit(Command::kVersion) | kStock | kHistory;
-constexpr CommandSet kConnecting =
-    kEveryCommand & ~(kHistory | bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) |
-                      bit(Command::kVersion));
+constexpr CommandSet kConnecting = kEveryCommand & ~(kHistory | bit(Command::kConfig) | bit(Command::kCompletion) |
+                                                     bit(Command::kHelp) | bit(Command::kVersion));
 
 constexpr OptionValue flag{};
 constexpr OptionValue text(std::string_view name) { return {ValueKind::kText, name}; }
@@ -141,8 +140,7 @@ constexpr OptionRow kAll[] = {
     Row(kForeignData, "foreign-data", 0, flag, bit(Command::kForceRelease),
         "delete what is at the key even if it is not a lock"),
     Row(kForce, "force", 0, flag, kRevoke, "when --wait is over, take the lock from those who still hold it"),
-    Row(kWatch, "watch", 0, flag, bit(Command::kInspect) | kStock, "live view; ? lists its keys",
-        {.elsewhere = {kStock, "live view"}}),
+    Row(kWatch, "watch", 0, flag, bit(Command::kInspect) | kStock, "live view; q quits"),
     Row(kInterval, "interval", 0, duration("D"), bit(Command::kInspect) | kStock, "refresh every D, with --watch",
         {.preset = "1s"}),
     Row(kDryRun, "dry-run", 0, flag, bit(Command::kGc), "print what would be removed, remove nothing"),

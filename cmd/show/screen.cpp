@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "cmd/show/exit_status.h"
@@ -18,34 +17,6 @@
 
 namespace dlock {
 namespace {
-
-constexpr char kEsc = '\033';
-constexpr char kDelete = '\177';
-
-/// Of a whole sequence, without its Esc: "[A", "OA", "[5~".
-std::optional<Key> sequence_key(std::string_view sequence) {
-  struct Known {
-    std::string_view sequence;
-    Key::Kind kind;
-  };
-  static constexpr Known kSequences[] = {
-      {"[A", Key::Kind::kUp},      {"OA", Key::Kind::kUp},        {"[B", Key::Kind::kDown},  {"OB", Key::Kind::kDown},
-      {"[5~", Key::Kind::kPageUp}, {"[6~", Key::Kind::kPageDown}, {"[H", Key::Kind::kHome},  {"OH", Key::Kind::kHome},
-      {"[1~", Key::Kind::kHome},   {"[7~", Key::Kind::kHome},     {"[F", Key::Kind::kEnd},   {"OF", Key::Kind::kEnd},
-      {"[4~", Key::Kind::kEnd},    {"[8~", Key::Kind::kEnd},      {"OM", Key::Kind::kEnter},
-  };
-  for (const Known& known : kSequences) {
-    if (known.sequence == sequence) return Key{known.kind};
-  }
-  return std::nullopt;
-}
-
-std::optional<Key> plain_key(char byte) {
-  if (byte == '\n' || byte == '\r') return Key{Key::Kind::kEnter};
-  if (byte == kDelete || byte == '\b') return Key{Key::Kind::kBackspace};
-  if (static_cast<unsigned char>(byte) < ' ') return std::nullopt;
-  return Key{Key::Kind::kText, byte};
-}
 
 std::size_t terminal_height(int fd) {
   winsize size{};
@@ -91,24 +62,19 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
   return true;
 }
 
-/// The bytes of one key come together; what comes later than this after Esc is another key.
-constexpr Duration kRestOfKey = std::chrono::milliseconds(50);
-
 /// One watch_screen(): waits for keys, signals and the next look.
 class Watching {
  public:
-  Watching(const ScreenView& view, const Runtime& runtime, Output& out, int input)
-      : view_(view), clock_(runtime.clock), out_(out), input_(input) {}
+  Watching(Clock& clock, Output& out, int input) : clock_(clock), out_(out), input_(input) {}
 
   /// False: the terminal takes no more output.
-  bool run(Duration interval) {
+  bool run(Duration interval, const std::function<std::string()>& frame) {
     Screen screen(out_, input_);
     bool drawn = true;
-    while (drawn && turn_ != Turn::kLeave) {
+    while (!leaves_ && (drawn = screen.draw(frame()))) {
       const TimePoint again = clock_.now() + interval;
-      turn_ = Turn::kStay;
-      view_.look();
-      while ((drawn = screen.draw(view_.draw())) && turn_ == Turn::kStay && clock_.now() < again) wait(screen, again);
+      resized_ = false;
+      while (!leaves_ && !resized_ && clock_.now() < again) wait(screen, again);
     }
     return drawn;
   }
@@ -117,71 +83,35 @@ class Watching {
  private:
   void wait(Screen& screen, TimePoint again) {
     std::vector<pollfd> fds = {{screen.signals(), POLLIN, 0}, {input_, POLLIN, 0}};
-    const TimePoint until = keys_.is_open() ? std::min(again, clock_.now() + kRestOfKey) : again;
-    clock_.wait(fds, until);
+    clock_.wait(fds, again);
     if (fds[0].revents & POLLIN) {
       if (const auto signal = screen.next_signal()) obey_signal(*signal);
     }
-    if (fds[1].revents != 0) {
-      const auto byte = screen.next_key();
-      if (byte == '\0' || !byte) input_ = -1;  // no key will be pressed any more; poll(2) skips it
-      else obey(keys_.feed(*byte));
-    } else if (clock_.now() >= until) {
-      obey(keys_.flush());
-    }
+    if (fds[1].revents == 0) return;
+    const auto key = screen.next_key();
+    if (key == '\0' || !key) input_ = -1;  // no key will be pressed any more; poll(2) skips it
+    else leaves_ = leaves_ || key == 'q' || key == 'Q';
   }
 
   void obey_signal(int signal) {
     if (signal == SIGWINCH) {
       out_.measure();
-      if (view_.resized) view_.resized();
+      resized_ = true;
       return;
     }
-    turn_ = Turn::kLeave;
+    leaves_ = true;
     if (signal != SIGINT) signal_ = signal;  // ^C is the usual way out, not an accident
   }
 
-  void obey(const std::vector<Key>& keys) {
-    for (const Key& key : keys) {
-      if (turn_ != Turn::kLeave) turn_ = std::max(turn_, view_.press(key));
-    }
-  }
-
-  const ScreenView& view_;
   Clock& clock_;
   Output& out_;
   int input_;
-  KeyReader keys_;
-  Turn turn_ = Turn::kStay;
+  bool leaves_ = false;
+  bool resized_ = false;
   int signal_ = 0;
 };
 
 }  // namespace
-
-std::vector<Key> KeyReader::feed(char byte) {
-  std::vector<Key> keys;
-  if (pending_.size() == 1 && byte != '[' && byte != 'O') keys = flush();  // Esc, and then another key
-  if (byte == kEsc) {
-    pending_ = byte;
-    return keys;
-  }
-  if (pending_.empty()) {
-    if (const auto key = plain_key(byte)) keys.push_back(*key);
-    return keys;
-  }
-  pending_ += byte;
-  const bool whole = pending_.size() > 2 && byte >= '@' && byte <= '~';
-  if (!whole) return keys;
-  if (const auto key = sequence_key(std::string_view(pending_).substr(1))) keys.push_back(*key);
-  pending_.clear();
-  return keys;
-}
-
-std::vector<Key> KeyReader::flush() {
-  const bool alone = pending_.size() == 1;
-  pending_.clear();
-  return alone ? std::vector<Key>{{Key::Kind::kEscape}} : std::vector<Key>();
-}
 
 Screen::Screen(Output& out, int input) : out_(out), input_(input) {
   sigset_t mask;
@@ -268,9 +198,10 @@ std::string watch_title(const std::string& store, const Runtime& runtime, const 
   return painted(elided(store + "  " + time + " UTC  q quits", look.width), Paint::kDim, look.colour) + "\n\n";
 }
 
-int watch_screen(Duration interval, const ScreenView& view, const Runtime& runtime, Output& out, int input) {
-  Watching watching(view, runtime, out, input);
-  const bool drawn = watching.run(interval);
+int watch_screen(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
+                 int input) {
+  Watching watching(runtime.clock, out, input);
+  const bool drawn = watching.run(interval, frame);
   if (watching.signal() != 0) raise(watching.signal());
   if (drawn) return 0;
   return fail(runtime.log, {ErrorCode::kSystem, "the terminal takes no more output", "is it closed?"});

@@ -4,11 +4,9 @@
 #include <signal.h>
 #include <termios.h>
 
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
@@ -17,29 +15,6 @@
 #include "lib/lock/lock_admin.h"
 
 namespace dlock {
-
-/// One key of a terminal.
-struct Key {
-  enum class Kind { kText, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kEnter, kBackspace, kEscape };
-  Kind kind = Kind::kText;
-  char text = '\0';  ///< of kText: one byte of what was typed
-
-  bool operator==(const Key&) const = default;
-};
-
-/// Makes keys of the bytes that a terminal sends (xterm, tmux, the console: ECMA-48 in either mode of the cursor keys).
-/// A key that is not one of ours is swallowed whole. Pure.
-class KeyReader {
- public:
-  std::vector<Key> feed(char byte);
-
-  /// A sequence has begun. If nothing follows at once it was the Esc key: flush().
-  bool is_open() const { return !pending_.empty(); }
-  std::vector<Key> flush();
-
- private:
-  std::string pending_;  ///< begins with Esc, unless it is empty
-};
 
 /// The whole terminal for a while: alternate screen, no cursor, keys one by one without echo. Signals that end or
 /// resize are blocked during that time and read from signals(), so that none of them leaves the terminal spoilt. ^Z is
@@ -76,20 +51,11 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
 int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
                Output& out);
 
-/// What happens after a key: nothing more, a look at once, or the end.
-enum class Turn { kStay, kLook, kLeave };
-
-/// Something to be watched on a terminal.
-struct ScreenView {
-  std::function<void()> look;         ///< once each interval, and after Turn::kLook
-  std::function<std::string()> draw;  ///< a screenful, after each look and each key
-  std::function<Turn(const Key&)> press;
-  std::function<void()> resized = nullptr;  ///< Output::look() has the new size
-};
-
-/// Shows `view` on the alternate screen until it wants to leave, ^C (0) or another signal; gives the terminal back as
-/// it was. Keys are read from `input`; -1: there is no keyboard. Blocks INT, TERM, HUP, QUIT and WINCH while it runs.
-int watch_screen(Duration interval, const ScreenView& view, const Runtime& runtime, Output& out, int input);
+/// Shows what `frame` returns on the alternate screen, asked again after each interval, until q, ^C (0) or another
+/// signal; gives the terminal back as it was. Keys are read from `input`; -1: there is no keyboard. Blocks INT, TERM,
+/// HUP, QUIT and WINCH while it runs.
+int watch_screen(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
+                 int input);
 
 /// The dim line on top of a frame.
 std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look);
