@@ -20,8 +20,9 @@ constexpr ForeignWords kCommands[] = {
     {"unlock", "a lease of acquire: dlock release KEY --owner OWNER; another holder's lock: dlock force-release KEY"},
     {"rm del delete remove",
      "a lease of acquire: dlock release KEY --owner OWNER; another lock: dlock force-release KEY"},
-    {"kill steal", "free another holder's lock: dlock force-release KEY"},
-    {"ls show who ps info holders", "who holds it: dlock inspect [KEY]"},
+    {"lock exec with", "run a command under a lock: dlock run KEY -- CMD"},
+    {"kill steal break", "free another holder's lock: dlock force-release KEY"},
+    {"ls list show status who ps info holders", "who holds it: dlock inspect [KEY]"},
     {"top watch monitor", "a live view: dlock inspect --watch"},
     {"log logs events", "what happened: dlock history [KEY]"},
     {"extend refresh keepalive", "a lease of acquire: dlock renew KEY --owner OWNER"},
@@ -51,10 +52,11 @@ constexpr ForeignWords kOptions[] = {
     {"lock-timeout", "how long to wait for the lock: --wait D"},
     {"retries", "how many attempts: --tries N; for how long: --wait D"},
     {"items amount count", "how many: --qty N; how many a new stock has: --quantity N"},
-    {"no-wait nowait", "try once: -n"},
-    {"semaphore max", "at most N holders: --permits N"},
+    {"no-wait nowait nonblocking try", "try once: -n"},
+    {"semaphore max limit", "at most N holders: --permits N"},
     {"renew-interval", "a lease is renewed every third of its ttl: --ttl D"},
     {"ids-from", "any number of requests, one a line: dlock stock batch"},
+    {"colour", "when to use colour: --color auto|always|never"},
     {"format output", "JSON instead of text, where a command prints something: --json"},
 };
 
@@ -75,9 +77,7 @@ const CommandRow& command_row(Command command) {
 
 const CommandRow* find_command(std::string_view name) {
   for (const CommandRow& row : command_rows()) {
-    bool found = row.name == name;
-    for_each_word(row.aliases, [&](std::string_view alias) { found = found || alias == name; });
-    if (found) return &row;
+    if (row.name == name) return &row;
   }
   return nullptr;
 }
@@ -87,7 +87,6 @@ std::string_view nearest_command(std::string_view word) {
   for (const CommandRow& row : command_rows()) {
     if (row.group.empty()) continue;
     nearest.offer(row.name);
-    for_each_word(row.aliases, [&](std::string_view alias) { nearest.offer(alias); });
   }
   return nearest.best();
 }

@@ -48,7 +48,6 @@ struct CommandRow {
   int (*run)(const Call& call);  ///< returns the exit status
   unsigned traits;               ///< of CommandTrait
   std::string_view name;
-  std::string_view aliases;   ///< separated by blanks
   std::string_view operands;  ///< as the usage line shows them
   Operands shape;
   std::string_view words;    ///< with kOneWord, kConfig: the right ones, separated by blanks
@@ -61,10 +60,10 @@ struct CommandRow {
 std::span<const CommandRow> command_rows();
 const CommandRow& command_row(Command command);
 
-/// By name or alias; nullptr if there is none.
+/// nullptr if there is none.
 const CommandRow* find_command(std::string_view name);
 
-/// The name or alias nearest to `word`; empty if none is near.
+/// The name nearest to `word`; empty if none is near.
 std::string_view nearest_command(std::string_view word);
 
 /// "run, hold and acquire"; empty for more than six.

@@ -108,12 +108,6 @@ std::string explain(const CommandRow& row) {
   if (!row.operands.empty()) out.append(" ").append(row.operands);
   out.append("\n\n");
   put_wrapped(out, 0, row.summary);
-  if (!row.aliases.empty()) {
-    std::string aliases;
-    for_each_word(row.aliases,
-                  [&](std::string_view alias) { aliases.append(aliases.empty() ? "" : ", ").append(alias); });
-    out += "Also called: " + aliases + "\n";
-  }
   if (!row.details.empty()) put_wrapped(out += '\n', 0, row.details);
   if (row.shape == Operands::kStock) {
     out += "\nActions ('dlock help stock ACTION' explains one):\n";

@@ -199,8 +199,8 @@ constexpr bool rows_stand_in_the_order_of_their_ids() {
 static_assert(rows_stand_in_the_order_of_their_ids());
 
 constexpr OptionAlias kAliases[] = {
-    {"nb", OptionId::kNonblock},   {"nonblocking", OptionId::kNonblock}, {"try", OptionId::kNonblock},
-    {"limit", OptionId::kPermits}, {"colour", OptionId::kColor},         {"timeout", OptionId::kWait},
+    {"nb", OptionId::kNonblock},
+    {"timeout", OptionId::kWait},
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ teardown() { end_world; }
 
 @test "12.8 --permits N lets N in, and all callers must agree on N" {
   start dlock run --permits 2 k -- until-go one
-  start dlock run --limit 2 k -- until-go two
+  start dlock run --permits 2 k -- until-go two
   wait_until has 2 holders k
   run -75 dlock run -q -n --permits 2 k -- true
   run -78 dlock run -n --permits 3 k -- true

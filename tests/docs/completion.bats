@@ -79,8 +79,8 @@ hold_some() {
   cd "$stage/here"
   touch deploy-file
   [ "$(in_bash dlock history -b "$store" --svg dep)" = deploy/prod ]
-  [ "$(in_bash dlock --colour always ru)" = run ]
-  [ "$(in_bash dlock inspect -b "$store" --colour al)" = always ]
+  [ "$(in_bash dlock --color always ru)" = run ]
+  [ "$(in_bash dlock inspect -b "$store" --color al)" = always ]
   printf '[backend.depot]\nurl = "%s"\n' "$store" >mine.toml
   [ "$(in_bash dlock -C mine.toml inspect -b dep)" = depot ]
   [ "$(in_bash dlock --config=mine.toml inspect -b dep)" = depot ]

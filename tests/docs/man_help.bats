@@ -49,8 +49,6 @@ options_of_all() {
 
 @test "the other names of options that dlock(1) tells are understood" {
   dlock run --nb k -- true
-  dlock run --try k -- true
-  dlock run --limit 2 permits -- true
   dlock run --timeout 5s k -- true
 }
 

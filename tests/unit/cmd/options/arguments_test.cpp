@@ -120,8 +120,6 @@ TEST_CASE("short letters and names mean what they mean with flock(1)") {
   const Row rows[] = {
       {"-n", OptionId::kNonblock},
       {"--nb", OptionId::kNonblock},
-      {"--nonblocking", OptionId::kNonblock},
-      {"--try", OptionId::kNonblock},
       {"-s", OptionId::kShared},
       {"-x", OptionId::kExclusive},
       {"-e", OptionId::kExclusive},

@@ -35,7 +35,7 @@ TEST_CASE("what may follow a line that is being typed") {
       {{"ru"}, "run"},
       {{"--vers"}, "--version"},
       {{"-b", "h:1", "ru"}, "run"},
-      {{"--colour", "always", "ru"}, "run"},
+      {{"--color", "always", "ru"}, "run"},
       {{"--color", "a"}, "auto always"},
       {{"run", "--non"}, "--nonblock"},
       {{"run", "--on-lost", "t"}, "term"},

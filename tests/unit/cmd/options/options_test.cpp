@@ -227,7 +227,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--slots", ""}), ErrorCode::kInvalid, "a slot has no name"},
       {run({"--slots", "a,,b"}), ErrorCode::kInvalid, "a slot has no name"},
       {run({"--slots", "a,b,a"}), ErrorCode::kInvalid, "'a' is named twice"},
-      {run({"--limit", "2", "-x"}), ErrorCode::kInvalid, "exclude each other"},
+      {run({"--permits", "2", "-x"}), ErrorCode::kInvalid, "exclude each other"},
       {run({"-E", "256"}), ErrorCode::kInvalid, "from 0 to 255"},
       {run({"-E", "-1"}), ErrorCode::kInvalid, "from 0 to 255"},
       {run({"-E", "+1"}), ErrorCode::kInvalid, "from 0 to 255"},
