@@ -69,7 +69,7 @@ class LocalLock final : public LockSession {
   void look_for_loss(TimePoint now);
   bool replaced() const;
   void lose();
-  bool traces() const { return context_.runtime.log.style().verbosity > 0; }
+  bool traces() const { return context_.runtime.log.style().verbose; }
   void trace(std::string_view step) const;
 
   void give_back();

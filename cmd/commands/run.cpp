@@ -162,7 +162,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
 
 void say_how_it_went(const Runtime& runtime, const Taken& taken) {
   const SupervisorState& s = taken.state;
-  if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
+  if (!runtime.log.style().verbose || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
     runtime.log.verbose("held " + lock.name.text() + " in " + lock.store +
                         (lock.token.is_none() ? "" : " with token " + lock.token.text()) + " for " +

@@ -268,9 +268,7 @@ class Composer {
   Result<void> read_style() {
     const auto from = reader();
     if (auto read = from.read(OptionId::kQuiet, options_.log.quiet); !read) return read;
-    if (const Setting* verbose = from.find(OptionId::kVerbose)) {
-      options_.log.verbosity = static_cast<int>(verbose->values.size());
-    }
+    if (auto read = from.read(OptionId::kVerbose, options_.log.verbose); !read) return read;
     if (auto read = from.read_choice(OptionId::kLogFormat, options_.log.format); !read) return read;
     if (auto read = from.read_choice(OptionId::kProgress, options_.progress); !read) return read;
     if (auto read = from.read_choice(OptionId::kColor, options_.colour); !read) return read;

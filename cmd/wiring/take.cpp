@@ -164,7 +164,7 @@ int explain_not_taken(const Options& options, const Runtime& asked, const Taken&
   if (const auto told = tell_of_long_hold(options, runtime, s)) return *told;
   const int status = options.conflict_exit_code;
   // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
-  const bool silent = options.log.quiet || (status == 0 && options.log.verbosity == 0);
+  const bool silent = options.log.quiet || (status == 0 && !options.log.verbose);
   if (!silent && options.stock) {
     runtime.log.error(*s.error);
   } else if (!silent) {

@@ -50,7 +50,7 @@ void Log::notice(std::string_view message, const About& about) const {
 }
 
 void Log::verbose(std::string_view message) const {
-  if (style_.verbosity > 0) say("verbose", message, {}, {"step"});
+  if (style_.verbose) say("verbose", message, {}, {"step"});
 }
 
 std::string Log::json_line(const char* level, std::string_view message, std::string_view next,

@@ -17,8 +17,8 @@ class Log {
   enum class Format { kText, kJson };
   struct Style {
     Format format = Format::kText;
-    bool quiet = false;  ///< -q: errors only
-    int verbosity = 0;   ///< -v
+    bool quiet = false;    ///< -q: errors only
+    bool verbose = false;  ///< -v
     bool colour = false;
   };
 

@@ -139,14 +139,9 @@ void Acquisition::tell_reached(Control& control) {
 }
 
 void Acquisition::trace(std::string step) {
-  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  if (!runtime_.log.style().verbose || step == traced_) return;
   runtime_.log.verbose(spec_.name.text() + ": " + step);
   traced_ = std::move(step);
-}
-
-void Acquisition::trace_answer(const std::string& server, const std::function<std::string()>& what) const {
-  if (runtime_.log.style().verbosity < 2) return;
-  runtime_.log.verbose(spec_.name.text() + ": " + server + " answers: " + what());
 }
 
 Refused Acquisition::refused(Error error) {

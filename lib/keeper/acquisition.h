@@ -87,8 +87,6 @@ class Acquisition {
 
   /// Reports a step on stderr with -v; the same step twice in a row only once.
   void trace(std::string step);
-  /// Reports "SERVER answers: WHAT" with -vv; only then calls `what`.
-  void trace_answer(const std::string& server, const std::function<std::string()>& what) const;
 
   /// A later one of its kind waits, or the like: the wait ends, whatever the store says.
   bool is_given_up() const { return gives_way_.has_value(); }

@@ -54,7 +54,7 @@ void Keeping::refuse_short_lease() {
 void Keeping::trace(const std::string& step) const { log_.verbose(spec_.name.text() + ": " + step); }
 
 void Keeping::trace_grant(const Granted& granted) const {
-  if (log_.style().verbosity == 0 || granted.locks.empty()) return;
+  if (!log_.style().verbose || granted.locks.empty()) return;
   const HeldLock& lock = granted.locks.front();
   trace(std::string(lock.reentered ? "entered" : "granted") + " by " + lock.store + " after " +
         human_duration(clock_.now() - began_) + (lock.token.is_none() ? "" : ", token " + lock.token.text()) +
@@ -155,7 +155,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     schedule_.renewed(began, clock_.now(), renewed->deadline);
     trouble_.clear();
     // Put together only for a reader: an idle holder costs its renewals.
-    if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
+    if (log_.style().verbose) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     tell(Renewed{renewed->deadline});
     if (const std::string& by = renewed->revoked; !by.empty()) revoke({{}, by});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {

@@ -264,7 +264,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   }
   f["log.quiet"] = digits(static_cast<int>(style.quiet));
   f["log.json"] = digits(static_cast<int>(style.format == Log::Format::kJson));
-  f["log.verbosity"] = digits(style.verbosity);
+  f["log.verbose"] = digits(static_cast<int>(style.verbose));
   f["log.colour"] = digits(static_cast<int>(style.colour));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
@@ -323,7 +323,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   }
   const Log::Style style{.format = in.number("log.json") != 0 ? Log::Format::kJson : Log::Format::kText,
                          .quiet = in.number("log.quiet") != 0,
-                         .verbosity = static_cast<int>(in.number("log.verbosity")),
+                         .verbose = in.number("log.verbose") != 0,
                          .colour = in.number("log.colour") != 0};
   if (!in.ok()) return in.error();
   return AcquireRequest{std::move(*url), std::move(spec), style};

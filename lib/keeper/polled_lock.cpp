@@ -62,10 +62,6 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
   seen_ = std::move(others.state);
   remaining_ = others.remaining;
   ++tries_;
-  acquisition_.trace_answer(store_name_, [this] {
-    return "busy" +
-           (remaining_ ? ", lease ends in " + human_duration(*remaining_) : std::string(", no end to its lease"));
-  });
   acquisition_.trace("already held on " + store_name_ + ", asked again and again");
   return Busy{};
 }

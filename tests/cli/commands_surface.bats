@@ -114,7 +114,7 @@ teardown() { end_world; }
   local url=redis://me:s3cr3t-w0rd@localhost:1/0 words all=''
   export DLOCK_CONNECT_TIMEOUT=100ms
   for words in "run k -- env" "-v run k -- env" "run --json k -- true" "inspect k" "doctor" "doctor --json" "ping" "config show" "config check" "setup" \
-    "acquire --ttl 1m k" "hold k" "wait k" "force-release --yes k" "--log-format json -vv run k -- true" "run -b $url --fallback $url k -- true"; do
+    "acquire --ttl 1m k" "hold k" "wait k" "force-release --yes k" "--log-format json -v run k -- true" "run -b $url --fallback $url k -- true"; do
     # shellcheck disable=SC2086
     all+=$(DLOCK_BACKEND=$url dlock $words 2>&1 </dev/null || true)
   done

@@ -144,17 +144,6 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   [ ! -e ran ]
 }
 
-@test "-vv says what the server answered, whatever the strategy" {
-  local strategy
-  for strategy in lease session row unique occupy; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    hold_lock "$key:$strategy"
-    run -75 dlock run -vv -w 0.2 "$key:$strategy" -- true
-    [[ "$output" == *"$key:$strategy: "*" answers: busy, "* ]]
-    let_go
-  done
-}
-
 # --- tables of one's own ---------------------------------------------------------------------------------------------
 
 # The articles' table for a strategy, without dlock's columns; the store is that table from now on.

@@ -164,7 +164,7 @@ teardown() { end_world; }
 }
 
 @test "4.2 stdout belongs to CMD, also when dlock has something to say" {
-  run -0 --separate-stderr dlock run -vv k -- echo mine
+  run -0 --separate-stderr dlock run -v k -- echo mine
   [ "$output" = mine ]
   [[ "$stderr" == *dlock:* ]]
   hold_lock k

@@ -115,9 +115,9 @@ teardown() { end_world; }
 
 # bats test_tags=all
 @test "13.1 closed and full outputs change neither the exit status nor the release" {
-  run -6 bash -c 'dlock run -vv k -- sh -c "exit 6" 2>/dev/full'
-  run -6 bash -c 'dlock run -vv k -- sh -c "exit 6" >&- 2>&-'
-  run -6 bash -c 'dlock run -vv k -- sh -c "exit 6" <&- >/dev/full 2>/dev/full'
+  run -6 bash -c 'dlock run -v k -- sh -c "exit 6" 2>/dev/full'
+  run -6 bash -c 'dlock run -v k -- sh -c "exit 6" >&- 2>&-'
+  run -6 bash -c 'dlock run -v k -- sh -c "exit 6" <&- >/dev/full 2>/dev/full'
   run -0 dlock run -n k -- true
   hold_lock k
   run -75 bash -c 'dlock run -n k -- true 2>/dev/full'
@@ -128,13 +128,13 @@ teardown() { end_world; }
 @test "13.2 a pipe that nobody reads any more does not end dlock" {
   mkfifo pipe
   exec {reader}<>pipe
-  start bash -c 'exec dlock run -vv k -- until-go 2>pipe'
+  start bash -c 'exec dlock run -v k -- until-go 2>pipe'
   wait_until filled cmd.pid
   exec {reader}<&-
   run -75 dlock run -q -n k -- true
   touch go
   wait_until is_free k
-  watched end bash -c 'dlock run -vv k -- sh -c "sleep 0.1; exit 4" 2> >(exec true)'
+  watched end bash -c 'dlock run -v k -- sh -c "sleep 0.1; exit 4" 2> >(exec true)'
   [ "$(cat end)" = "exit 4" ]
   # Nor does what is said before a lock is asked for (the password in the URL), or by other commands.
   exec {reader}<>pipe
@@ -185,7 +185,7 @@ pipe_in_arrears() {
   pipe_in_arrears
   start_watched lost bash -c 'exec dlock run --kill-after 1s lost -- until-go 2>pipe'
   start_watched over bash -c 'exec dlock run --max-hold 100ms over -- sleep 300 2>pipe'
-  start_watched ends bash -c 'exec dlock run -vv ends -- sh -c "echo >ready; exec sleep 300" 2>pipe'
+  start_watched ends bash -c 'exec dlock run -v ends -- sh -c "echo >ready; exec sleep 300" 2>pipe'
   hold_lock busy
   start_watched busy bash -c 'exec dlock run --progress always -w 100ms busy -- true 2>pipe'
   wait_until filled cmd.pid

@@ -222,18 +222,3 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
   run -0 dlock run "$key" -- true
   [ -z "$output" ]
 }
-
-# bats test_tags=all
-@test "-vv says what the servers answered" {
-  use "$DLOCK_TEST_REDIS"
-  hold_lock "$key"
-  run -75 dlock run -vv -w 0.2 "$key" -- true
-  [[ "$output" == *"answers: busy, place 0, lease ends in "* ]]
-  [[ "$output" == *"$key: queued at place 1 on "* ]]
-  let_go
-  use "$DLOCK_TEST_REDLOCK"
-  hold_lock "$key"
-  run -75 dlock run -vv -w 0.2 "$key" -- true
-  [[ "$output" == *"$key: redlock://"*" answers: busy, lease ends in "* ]]
-  let_go
-}

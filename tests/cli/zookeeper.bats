@@ -245,11 +245,3 @@ is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
   run -0 dlock run "$key" -- sh -c 'ls -l /proc/self/fd | grep -c socket: || true'
   [ "$output" = "$(sh -c 'ls -l /proc/self/fd | grep -c socket: || true')" ]
 }
-
-# bats test_tags=all
-@test "-vv says what the server answered" {
-  hold_lock "$key"
-  run -75 dlock run -vv -w 0.2 "$key" -- true
-  [[ "$output" == *"$key: "*" answers: busy, after the node "* ]]
-  let_go
-}

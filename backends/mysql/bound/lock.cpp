@@ -58,7 +58,6 @@ Acquirer::Attempt ConnectionBoundLock::attempt(TimePoint /*until*/, Control& con
     servers_.drop();  // whatever it may hold
     got_it_ = false;
   } else if (std::holds_alternative<Busy>(attempt)) {
-    acquisition_.trace_answer(servers_.server(), [] { return "busy, another connection holds it"; });
     acquisition_.trace("already held on " + servers_.server() + ", queued there");
   }
   return attempt;

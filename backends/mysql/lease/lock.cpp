@@ -5,7 +5,6 @@
 
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/lease/admin.h"
-#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
@@ -119,10 +118,6 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   LeaseDecision decision = try_take(reading.row, make_ask(reading.connection), reading.now);
   if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
     remaining_ = busy->remaining;
-    acquisition_.trace_answer(servers_.server(), [&] {
-      return "busy, " + std::to_string(reading.row.holders.size()) + " in the row, lease ends in " +
-             human_duration(std::chrono::microseconds(remaining_));
-    });
     return Busy{};
   }
   if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
@@ -140,7 +135,6 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   const bool may = take.already || reading.gate == true || store_.has_gate();
   if (may) return write(reading, std::move(take), control);
   admits_ = true;  // the owner of the gate is about to take it, or died a moment ago
-  acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
   remaining_ = 0;
   return Busy{};
 }

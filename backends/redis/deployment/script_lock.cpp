@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
@@ -139,15 +138,10 @@ bool ScriptLock::wait(std::optional<TimePoint> until, Control& control) {
   return true;
 }
 
-void ScriptLock::trace_busy(std::optional<Duration> remaining, int place, bool foreign, bool queued) {
-  if (runtime_.log.style().verbosity == 0) return;
+void ScriptLock::trace_busy(int place, bool queued) {
+  if (!runtime_.log.style().verbose) return;
   const Connection* asked = connection();
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
-  acquisition_.trace_answer(server, [&] {
-    return "busy, place " + std::to_string(place) +
-           (remaining ? ", lease ends in " + human_duration(*remaining) : ", no end to its lease") +
-           (foreign ? ", another client's" : "");
-  });
   acquisition_.trace(queued ? "queued at place " + std::to_string(place + 1) + " on " + server
                             : "already held on " + server);
 }

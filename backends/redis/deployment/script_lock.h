@@ -99,7 +99,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   // --- for the layout ---
 
   /// One line, with -v; with -vv what the server has answered.
-  void trace_busy(std::optional<Duration> remaining, int place, bool foreign, bool queued);
+  void trace_busy(int place, bool queued);
 
   /// Makes one attempt by `acquire(limit)`, which asks the store, and notes its outcome. After a lost answer the next
   /// attempt has the same owner, and so learns what this one has got.

@@ -39,7 +39,7 @@ class NativeLock final : public ScriptLock {
     if (const auto* grant = std::get_if<ScriptGrant>(&*answer)) return granted(*grant);
     by_ = std::get<ScriptBusy>(*answer);
     mute_ = mute_ || by_->mute;
-    trace_busy(by_->remaining, by_->place, by_->foreign, !by_->arrival.empty());
+    trace_busy(by_->place, !by_->arrival.empty());
     return Busy{by_->foreign};
   }
 

@@ -42,7 +42,7 @@ class RedissonLock final : public ScriptLock {
       return grant(granted->token, {});
     }
     by_ = std::get<ScriptBusy>(*answer);
-    trace_busy(by_.remaining, by_.place, by_.foreign, enqueue_ && store_.kind() == RedissonKind::kFair);
+    trace_busy(by_.place, enqueue_ && store_.kind() == RedissonKind::kFair);
     return Busy{true};  // most who hold it are not dlock's
   }
 

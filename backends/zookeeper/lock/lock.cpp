@@ -154,9 +154,6 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
     if (!verdict) return verdict.error();
     if (verdict->kind == Verdict::Kind::kHolds) continue;
     verdict_ = std::move(*verdict);
-    acquisition_.trace_answer(calls_->key().server, [this] {
-      return verdict_.watch.empty() ? "busy, no place is free" : "busy, after the node " + base_of(verdict_.watch);
-    });
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Outcome::kBusy;
   }

@@ -119,7 +119,7 @@ struct World {
 
   FakeClock clock;
   UniqueFd stderr_like{memfd_create("said", MFD_CLOEXEC)};
-  Log log{Log::Style{.verbosity = 1}, stderr_like.get()};
+  Log log{Log::Style{.verbose = true}, stderr_like.get()};
   LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
   ScriptedControl control{clock};
   ScriptedLock lock{clock, spec};

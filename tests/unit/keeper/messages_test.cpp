@@ -100,7 +100,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.command = "deploy.sh";
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
   const auto message =
-      decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbosity = 2, .colour = true})));
+      decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbose = true, .colour = true})));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
   REQUIRE(request);
@@ -108,7 +108,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->url.redacted() == url->redacted());
   CHECK(request->style.format == Log::Format::kJson);
   CHECK_FALSE(request->style.quiet);
-  CHECK(request->style.verbosity == 2);
+  CHECK(request->style.verbose);
   CHECK(request->style.colour);
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.slots == spec.slots);

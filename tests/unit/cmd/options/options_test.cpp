@@ -105,7 +105,7 @@ TEST_CASE("each option of run arrives with its type") {
   CHECK(options.reason == "why");
   CHECK(options.report == "fd:3");
   CHECK(options.log.quiet);
-  CHECK(options.log.verbosity == 2);
+  CHECK(options.log.verbose);
   CHECK(options.progress == When::kNever);
   CHECK(options.log.colour);
   CHECK(options.log.format == Log::Format::kJson);
