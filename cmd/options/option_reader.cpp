@@ -19,7 +19,7 @@ bool acts_in(Command command, const OptionRow& row, const Setting& setting) {
   return has_option(command, row) || (seen_by & bit(command)) != 0;
 }
 
-constexpr std::string_view kOnLostForms = "term, kill, ignore, or signal:SIG such as signal:USR1";
+constexpr std::string_view kOnLostForms = "term, kill, or signal:SIG such as signal:USR1";
 
 Error invalid(std::string message, std::string next) {
   return {ErrorCode::kInvalid, std::move(message), std::move(next)};
@@ -173,7 +173,6 @@ Result<std::string> parse_reason(std::string_view text) {
 Result<OnLost> parse_on_lost(std::string_view text) {
   if (text == "term") return OnLost{OnLost::Kind::kTerm};
   if (text == "kill") return OnLost{OnLost::Kind::kKill};
-  if (text == "ignore") return OnLost{OnLost::Kind::kIgnore};
   constexpr std::string_view kSignal = "signal:";
   if (text.starts_with(kSignal)) {
     const std::string_view name = text.substr(kSignal.size());
@@ -186,7 +185,7 @@ Result<OnLost> parse_on_lost(std::string_view text) {
     return invalid(in_quotes(text) + " is not an action for a lost lock", did_you_mean("signal:" + std::string(text)));
   }
   Nearest nearest(text);
-  for (const std::string_view one : {"term", "kill", "ignore", "signal:"}) nearest.offer(one);
+  for (const std::string_view one : {"term", "kill", "signal:"}) nearest.offer(one);
   return invalid(in_quotes(text) + " is not an action for a lost lock",
                  did_you_mean(nearest.best(), "the actions are " + std::string(kOnLostForms)));
 }

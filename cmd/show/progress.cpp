@@ -134,9 +134,6 @@ void Progress::lost(const SupervisorState& s, pid_t command) {
         text += "; sent " + signal_text(options_.on_lost.signal) + " to pid " + pid + ", which goes on " +
                 (asked ? "until it ends by itself" : "unlocked");
         break;
-      case OnLost::Kind::kIgnore:
-        text += "; pid " + pid + " goes on " + (asked ? "" : "unlocked ") + "(--on-lost ignore)";
-        break;
     }
   }
   runtime_.log.error({ErrorCode::kLost, text, next});

@@ -71,7 +71,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.kill_after = options.kill_after;
   spec.command = name_of_command(options);
   if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
-  spec.ends_command = options.on_lost.kind == OnLost::Kind::kTerm || options.on_lost.kind == OnLost::Kind::kKill;
+  spec.ends_command = options.on_lost.kind != OnLost::Kind::kSignal;
   return spec;
 }
 

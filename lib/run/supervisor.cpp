@@ -289,8 +289,6 @@ class Decision {
     lose(why);
     set_kill_alarm();
     switch (policy_.on_lost.kind) {
-      case OnLost::Kind::kIgnore:
-        return;
       case OnLost::Kind::kSignal:
         actions_.push_back({Kind::kSignalCommand, policy_.on_lost.signal});
         return;
@@ -347,7 +345,7 @@ class Decision {
 
   void finish_released() {
     if (s_.error) finish(Outcome::kNotStarted);
-    else if (s_.lost && (policy_.on_lost.kind != OnLost::Kind::kIgnore || !s_.command_status)) finish(Outcome::kLost);
+    else if (s_.lost) finish(Outcome::kLost);
     else if (s_.overheld) finish(Outcome::kOverheld);
     else if (s_.die_of) finish(Outcome::kInterrupted);
     else finish(Outcome::kRan);

@@ -14,7 +14,7 @@ namespace dlock {
 
 /// Treatment of the command when the lock is lost (--on-lost).
 struct OnLost {
-  enum class Kind { kTerm, kKill, kSignal, kIgnore };
+  enum class Kind { kTerm, kKill, kSignal };
   Kind kind = Kind::kTerm;
   int signal = 0;  ///< with kSignal: sent to the command once, nothing else
 };

@@ -37,8 +37,8 @@ session TERM" ]
   is_free k
 }
 
-@test "max-hold: a CMD that ends in time returns what it returned, also after --on-lost ignore" {
-  run -7 --separate-stderr dlock run --max-hold 20s --on-lost ignore k -- sh -c 'exit 7'
+@test "max-hold: a CMD that ends in time returns what it returned" {
+  run -7 --separate-stderr dlock run --max-hold 20s k -- sh -c 'exit 7'
   [ "$stderr" = "" ]
 }
 
@@ -55,8 +55,8 @@ session TERM" ]
 }
 
 # bats test_tags=all
-@test "max-hold: --on-lost ignore does not save CMD, nor that it was stopped" {
-  start_watched end dlock run -q --max-hold 500ms --kill-after 200ms --on-lost ignore k -- note cmd
+@test "max-hold: --on-lost signal:URG does not save CMD, nor that it was stopped" {
+  start_watched end dlock run -q --max-hold 500ms --kill-after 200ms --on-lost signal:URG k -- note cmd
   wait_until filled cmd.pid
   kill -STOP "$(pid_of cmd)"
   [ "$(how_ended end)" = "exit 124" ]

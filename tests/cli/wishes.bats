@@ -230,7 +230,7 @@ once_and_killed() {
   run -0 dlock force-release --yes "$key"
   # Of a lost lock nothing is remembered, nor kept.
   rm -f pid waiter events5
-  start_watched waiter dlock run -q --events "$PWD/events5" --once s5 --at-least 20s -t 3s --on-lost ignore "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
+  start_watched waiter dlock run -q --events "$PWD/events5" --once s5 --at-least 20s -t 3s --on-lost signal:URG "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
   wait_until filled pid
   run -0 dlock force-release --yes "$key"
   wait_until grep -q '"lost"' events5

@@ -242,9 +242,9 @@ both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
   [ "$(how_ended end)" = "exit 79" ]
 }
 
-@test "--on-lost ignore: a command that is meant to go on does, whether dlock acts or not" {
+@test "--on-lost signal:URG: a command that is meant to go on does, whether dlock acts or not" {
   export MEMORY_KEEPER_LOST=$PWD/taken
-  hold_worker --ttl 30s --kill-after 100ms --on-lost ignore
+  hold_worker --ttl 30s --kill-after 100ms --on-lost signal:URG
   kill -STOP "$(cat end.pid)"
   touch taken
   wait_until ended "$(cat keeper.pid)"

@@ -122,9 +122,9 @@ TEST_CASE("How the command ended under the lock is told before the release, and 
     CHECK(s.outcome == Outcome::kLost);
     CHECK_FALSE(world.session.told_status);
   }
-  SUBCASE("the loss was ignored") {
+  SUBCASE("it went on after a loss") {
     ScriptedWorld world;
-    world.policy.on_lost.kind = OnLost::Kind::kIgnore;
+    world.policy.on_lost = {OnLost::Kind::kSignal, SIGUSR1};
     world.grant(0s, 1ms);
     world.at(1s, [&] { world.session.push(Lost{"somebody took it"}); });
     world.command.runs_for = 2s;

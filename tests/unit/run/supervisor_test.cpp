@@ -277,10 +277,9 @@ TEST_CASE("--on-lost decides what the command gets to see") {
   check_rows(policy_with(OnLost::Kind::kKill), {{"kill: KILL at once", s, lost, 1s, "lost tree-9", Phase::kKilling}});
   check_rows(policy_with(OnLost::Kind::kSignal),
              {{"signal: that one, to it alone", s, lost, 1s, "lost signal-10", Phase::kRunning}});
-  check_rows(policy_with(OnLost::Kind::kIgnore), {{"ignore: only a word", s, lost, 1s, "lost", Phase::kRunning}});
 }
 
-TEST_CASE("A lost lock is 79 whatever the command returned, except when told to ignore it") {
+TEST_CASE("A lost lock is 79 whatever the command returned") {
   const auto outcome_after_loss = [](OnLost::Kind kind) {
     const SupervisionPolicy policy = policy_with(kind);
     SupervisorState s = running(granted_until(kDeadline));
@@ -293,7 +292,6 @@ TEST_CASE("A lost lock is 79 whatever the command returned, except when told to 
   CHECK(outcome_after_loss(OnLost::Kind::kTerm) == Outcome::kLost);
   CHECK(outcome_after_loss(OnLost::Kind::kKill) == Outcome::kLost);
   CHECK(outcome_after_loss(OnLost::Kind::kSignal) == Outcome::kLost);
-  CHECK(outcome_after_loss(OnLost::Kind::kIgnore) == Outcome::kRan);
 }
 
 TEST_CASE("--at-least leaves what is left of its time as a lease when the command has ended") {
@@ -375,14 +373,12 @@ TEST_CASE("What --max-hold has ended is told apart from a loss, which counts for
 }
 
 TEST_CASE("--max-hold ends what --on-lost lets go on without the lock") {
-  for (const OnLost::Kind kind : {OnLost::Kind::kSignal, OnLost::Kind::kIgnore}) {
-    SupervisionPolicy policy = policy_with(kind);
-    policy.max_hold = 10s;
-    SupervisorState s = running(granted_until(kDeadline));
-    decide(policy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
-    CHECK(wake_at(policy, s) == kStart + 10s);
-    CHECK(text_of(decide(policy, s, TimePassed{}, kStart + 10s)) == "overheld tree-15");
-  }
+  SupervisionPolicy policy = policy_with(OnLost::Kind::kSignal);
+  policy.max_hold = 10s;
+  SupervisorState s = running(granted_until(kDeadline));
+  decide(policy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
+  CHECK(wake_at(policy, s) == kStart + 10s);
+  CHECK(text_of(decide(policy, s, TimePassed{}, kStart + 10s)) == "overheld tree-15");
 }
 
 TEST_CASE("A keeper that ends before it has granted tells nothing about the store") {

@@ -93,7 +93,7 @@ TEST_CASE("keys that are taken together agree on what their sections say, or a f
 TEST_CASE("a file's value acts only in commands that have the option, and could override it") {
   const Home home(
       "[defaults]\ntries = 1\nretry-interval = \"9s\"\nat-least = \"3s\"\nmax-hold = \"2s\"\nfair = true\n"
-      "on-lost = \"ignore\"\nttl = \"40s\"\nlock-delay = \"5s\"\nreport = \"/r\"\n");
+      "on-lost = \"kill\"\nttl = \"40s\"\nlock-delay = \"5s\"\nreport = \"/r\"\n");
   const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
   CHECK(parsed({"acquire", "k"}, {xdg}).tries == 1);
   for (const Words& line : {Words{"wait", "-w", "3", "k"}, {"fence", "-w", "3", "r", "1"}, {"stock", "take", "s"}}) {
