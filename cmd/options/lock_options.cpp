@@ -137,14 +137,6 @@ Result<void> read_remembered(const OptionReader& from, OncePolicy& once) {
                      "at most " + spell_duration(kMostRemembered));
 }
 
-Result<void> read_kind(const OptionReader& from, OncePolicy& once) {
-  enum class OnceFor { kSuccess, kAny };
-  OnceFor chosen = OnceFor::kSuccess;
-  if (auto read = from.read_choice(OptionId::kOnceFor, chosen); !read) return read;
-  once.any_status = chosen == OnceFor::kAny;
-  return {};
-}
-
 }  // namespace
 
 Result<void> read_wait_options(const OptionReader& from, Options& options) {
@@ -223,16 +215,15 @@ Result<void> read_once_options(const OptionReader& from, Options& options) {
     if (!name) return name.error();
     options.keys.front() = std::move(*name);
   }
-  const bool alone = from.given_by_flag(OptionId::kRemember) || from.given_by_flag(OptionId::kOnceFor);
-  if (slot == nullptr && alone)
-    return usage_error("--remember and --once-for mean nothing without --once", "add --once SLOT");
+  if (slot == nullptr && from.given_by_flag(OptionId::kRemember)) {
+    return usage_error("--remember means nothing without --once", "add --once SLOT");
+  }
   if (slot == nullptr) return {};
   if (auto fits = check_fits(options); !fits) return fits;
   auto name = slot_name(options.keys.front(), slot->value());
   if (!name) return name.error();
   OncePolicy once{.slot = std::move(*name), .remember = kRemembered};
   if (auto read = read_remembered(from, once); !read) return read;
-  if (auto read = read_kind(from, once); !read) return read;
   options.once = std::move(once);
   if (from.find(OptionId::kConflictExitCode) != nullptr) options.repeated_exit_code = options.conflict_exit_code;
   return {};

@@ -25,7 +25,7 @@ Result<void> read_lease_options(const OptionReader& from, Options& options);
 /// --reason, --report, --events, --command.
 Result<void> read_run_options(const OptionReader& from, const Arguments& arguments, Options& options);
 
-/// --once, --remember and --once-for of run, and --slot of release. REQUIRES: the keys and the backends are known.
+/// --once and --remember of run, and --slot of release. REQUIRES: the keys and the backends are known.
 Result<void> read_once_options(const OptionReader& from, Options& options);
 
 }  // namespace dlock

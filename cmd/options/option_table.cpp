@@ -91,8 +91,6 @@ constexpr OptionRow kAll[] = {
         "run once for SLOT of the key, such as \"$(date +%F)\"; later: 0, or the status of -E"),
     Row(kRemember, "remember", 0, duration("D"), kForRun, "how long a slot of --once is remembered; at most 366d",
         {.config = kInDefaults | kInKey, .preset = "7d"}),
-    Row(kOnceFor, "once-for", 0, choice("success|any"), kForRun, "whether a CMD that failed has run its slot",
-        {.preset = "success"}),
     Row(kMaxHold, "max-hold", 0, duration("D"), kForRun | kHold | kStock,
         "held for D: end CMD, as after a loss, and exit with 124",
         {.variable = "DLOCK_MAX_HOLD",

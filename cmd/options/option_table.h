@@ -31,7 +31,6 @@ enum class OptionId {
   kAtLeast,
   kOnce,
   kRemember,
-  kOnceFor,
   kMaxHold,
   kFallback,
   kIfUnavailable,

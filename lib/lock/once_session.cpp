@@ -115,7 +115,7 @@ void OnceSession::command_ended(int wait_status) {
 /// Under the lock, which is still ours.
 void OnceSession::remember() {
   const auto status = std::exchange(status_, std::nullopt);
-  if (!status || (*status != 0 && !policy_.any_status)) return;
+  if (!status || *status != 0) return;
   const auto warn = [&](const Error& why) {
     log_.warn(slot_text(policy_.slot) + " is not remembered, and may run again: " + why.message);
   };

@@ -17,9 +17,8 @@ namespace dlock {
 
 /// A run that happens once for each slot of a key (--once).
 struct OncePolicy {
-  LockName slot;            ///< slot_name(): the lock that remembers it
-  Duration remember{0};     ///< the ttl of that lock
-  bool any_status = false;  ///< a command that failed counts as well
+  LockName slot;         ///< slot_name(): the lock that remembers it
+  Duration remember{0};  ///< the ttl of that lock
 };
 
 /// The lock whose lease remembers that `slot` of `key` has run: "nightly:once:2026-11-26". Invalid for an empty slot,
