@@ -159,7 +159,6 @@ int bench_command(const Options& options, const BenchStore& store, const Runtime
   auto key = LockName::parse("dlock.bench");
   if (!key) return fail(runtime.log, key.error());
   BenchPlan plan{.key = std::move(*key)};
-  if (options.processes > 0) plan.processes = options.processes;
   if (options.count > 0) plan.rounds = static_cast<std::size_t>(options.count);
   const auto alone = bench_alone(store.take, runtime, plan);
   if (!alone) return fail(runtime.log, alone.error());

@@ -217,10 +217,6 @@ class Placer {
   }
 
   Result<void> check_needs() const {
-    if (row_.command == Command::kBench && !options_.words.empty() && options_.processes > 0) {
-      return usage("--processes means nothing with 'stock', which says itself how many takers each row has",
-                   "leave it out");
-    }
     const bool lease = row_.command == Command::kRenew || row_.command == Command::kRelease;
     if (lease && !options_.owner && arguments_.find(OptionId::kSlot) == nullptr) {
       return usage("--owner is missing: whose lease is it?",

@@ -153,7 +153,6 @@ constexpr OptionRow kAll[] = {
     Row(kCount, "count", 0, number("N"), bit(Command::kBench),
         "at most N rounds, or orders, for each process; a measurement also ends with its time",
         {.preset = "20000; stock: 50000"}),
-    Row(kProcesses, "processes", 0, number("N"), bit(Command::kBench), "how many processes contend", {.preset = "4"}),
     Row(kQuantity, "quantity", 0, text("N"), kStock, "how many items there are"),
     Row(kSegments, "segments", 0, number("S"), kStock, "over how many segments the items are spread",
         {.preset = "create: 1"}),

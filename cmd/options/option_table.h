@@ -59,7 +59,6 @@ enum class OptionId {
   kMatch,
   kPrint,
   kCount,
-  kProcesses,
   kQuantity,
   kSegments,
   kIfNotExists,

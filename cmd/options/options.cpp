@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMostProcesses = 1000;
 
 bool needs_no_backend(const Arguments& arguments) {
   if (arguments.command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
@@ -325,7 +324,6 @@ class Composer {
     const bool orders = arguments_.command == Command::kBench && !arguments_.words.empty();
     const int most = orders ? kMostBenchOrders : kMostBenchRounds;
     if (auto read = from.read(OptionId::kCount, 1, most, options_.count); !read) return read;
-    if (auto read = from.read(OptionId::kProcesses, 2, kMostProcesses, options_.processes); !read) return read;
     int pid = 0;
     if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;
     if (pid > 0) options_.watch_pid = pid;

@@ -143,7 +143,6 @@ struct Options {
   bool dry_run = false;
   bool print = false;
   bool if_held = false;               ///< release: 0 also when it is no longer held
-  int processes = 0;                  ///< bench: how many contend; 0: as many as it likes
   int count = 0;                      ///< bench: rounds, at most kMost...; 0: as many as it likes
   std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
