@@ -143,7 +143,7 @@ constexpr OptionRow kAll[] = {
         {.preset = "1s"}),
     Row(kDryRun, "dry-run", 0, flag, bit(Command::kGc), "print what would be removed, remove nothing"),
     Row(kSince, "since", 0, text("WHEN"), kHistory,
-        "from then on: 1h (ago), today, yesterday, 03:00, 2026-02-03, '2026-02-03 03:00'"),
+        "from then on: 1h (ago), today, yesterday, 03:00, 2026-02-03T03:00:00Z"),
     Row(kUntil, "until", 0, text("WHEN"), kHistory, "until then"),
     Row(kLast, "last", 'n', number("N"), kHistory, "only the last N attempts"),
     Row(kFollow, "follow", 'f', flag, kHistory, "go on, and print each attempt when it ends"),

@@ -90,19 +90,13 @@ tm local_parts(WallTime time) {
   return parts;
 }
 
-/// A date, a time, or both, with a zone or in that of this process.
-std::optional<WallTime> parse_date_and_time(std::string_view text, WallTime now) {
+/// 03:00, of today.
+std::optional<WallTime> parse_time_of_day(std::string_view text, WallTime now) {
+  if (text.size() != 5) return std::nullopt;
   tm parts = local_parts(now);
-  const bool dated = take_date(text, parts);
   microseconds fraction{};
-  if (dated) parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
-  if (dated && text.empty()) return from_local(parts, fraction);
-  if (dated && !take_char(text, 'T') && !take_char(text, ' ')) return std::nullopt;
   if (!take_time(text, parts, fraction)) return std::nullopt;
-  if (text.empty()) return from_local(parts, fraction);
-  const auto zone = take_zone(text);
-  if (!zone || !text.empty() || !dated) return std::nullopt;
-  return from_utc(parts, fraction) - *zone;
+  return from_local(parts, fraction);
 }
 
 }  // namespace
@@ -123,10 +117,11 @@ Result<WallTime> parse_moment(std::string_view text, WallTime now) {
     if (text == "yesterday") --midnight.tm_mday;
     return from_local(midnight, 0us);
   }
-  if (const auto moment = parse_date_and_time(text, now)) return *moment;
+  if (const auto moment = parse_time_of_day(text, now)) return *moment;
+  if (const auto moment = parse_rfc3339(text)) return *moment;
   if (const auto ago = parse_duration(text)) return now - std::chrono::duration_cast<microseconds>(*ago);
   return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is not a moment",
-               "write how long ago (90s, 1h, 2d), or when: today, yesterday, 2026-02-03, 03:00, '2026-02-03 03:00'"};
+               "write how long ago (90s, 1h, 2d), or when: today, yesterday, 03:00, 2026-02-03T03:00:00Z"};
 }
 
 Zone zone_at(WallTime time) {

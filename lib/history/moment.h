@@ -14,9 +14,8 @@ namespace dlock {
 /// "2026-02-03T04:05:06.789Z", or with an offset such as +01:00; nullopt for anything else.
 std::optional<WallTime> parse_rfc3339(std::string_view text);
 
-/// A moment as people write it: a duration, which is that long before `now` ("1h", "90s"); a date, a time of today,
-/// or both ("today" and "yesterday" are dates, "2026-02-03", "03:00", "2026-02-03 03:00:05", also with a T), in the
-/// time zone of this process; or RFC 3339. Invalid for anything else.
+/// A moment as people write it: a duration, which is that long before `now` ("1h", "90s"); "today", "yesterday" (their
+/// midnight) or a time of today ("03:00"), in the time zone of this process; or RFC 3339. Invalid for anything else.
 Result<WallTime> parse_moment(std::string_view text, WallTime now);
 
 /// How far the zone of this process (TZ) is ahead of UTC at that moment, and how it is called.

@@ -231,7 +231,7 @@ record_a_night() {
   told "nightly +1 +0 +0 "
   run -0 dlock history 'deploy/*'
   [[ "$output" != *nightly* ]]
-  run -0 dlock history --until '2020-01-01'
+  run -0 dlock history --until 2020-01-01T00:00:00Z
   [ "$output" = "nothing that matches is recorded in $events" ]
   run -64 dlock history --since someday
   run -0 dlock history --since today nightly

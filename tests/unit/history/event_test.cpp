@@ -202,13 +202,10 @@ TEST_CASE("a descriptor for events is open, and for writing") {
   CHECK(parse_open_event_place("journald")->kind == EventPlace::Kind::kJournal);
 }
 
-TEST_CASE("moments: how long ago, when today, which day; in the zone of the process") {
+TEST_CASE("moments: how long ago, when today in the zone of the process, or RFC 3339") {
   setenv("TZ", "CET-1", 1);
   tzset();
   CHECK(*parse_moment("1h", kThree) == kThree - 1h);
-  CHECK(*parse_moment("2026-02-03", kThree) == kThree - 4h);
-  CHECK(*parse_moment("2026-02-03 03:00", kThree) == kThree - 1h);
-  CHECK(*parse_moment("2026-02-03T03:00:05.5", kThree) == kThree - 1h + 5500ms);
   CHECK(*parse_moment("2026-02-03T03:00:05Z", kThree) == kThree + 5s);
   CHECK(*parse_moment("2026-02-03T03:00:05+01:00", kThree) == kThree - 1h + 5s);
   CHECK(*parse_moment("03:30", kThree) == kThree - 30min);
@@ -218,13 +215,13 @@ TEST_CASE("moments: how long ago, when today, which day; in the zone of the proc
   CHECK(zone_at(kThree).name == "CET");
   unsetenv("TZ");
   tzset();
-  for (const char* text : {"", "someday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3"})
+  for (const char* text : {"", "someday", "2026-02-03", "2026-02-03 03:00", "2026-02-03T03:00:05", "12:00Z", "12:00:00", "-1h"})
     CHECK_FALSE_MESSAGE(parse_moment(text, kThree), text);
-  for (const char* never : {"2026-02-30", "2025-02-29 03:00", "2026-04-31T03:00:00Z", "1900-02-29", "2026-00-10"})
+  for (const char* never : {"2026-02-30T03:00:00Z", "2025-02-29T03:00:00Z", "2026-04-31T03:00:00Z", "1900-02-29T03:00:00Z"})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);
-  for (const char* never : {"2026-02-03 24:00", "2026-02-03 03:60", "03:00:60", "2026-02-03T03:00:00+24:00"})
+  for (const char* never : {"24:00", "03:60", "2026-02-03T03:60:00Z", "2026-02-03T03:00:00+24:00"})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);
-  for (const char* never : {"2026-02-00", "2026-02-03T03:00:00+01:60", "2026-02-03T03:00:00."})
+  for (const char* never : {"2026-02-00T03:00:00Z", "2026-02-03T03:00:00+01:60", "2026-02-03T03:00:00."})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);
 }
 
