@@ -22,7 +22,7 @@ constexpr std::size_t kMostMeasuredKeys = 500;
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kBuckets[] = {0.1, 1, 10, 60, 300, 900, 3600, 7200, 21600, 86400};
+constexpr double kBuckets[] = {1, 10, 60, 600, 3600};
 
 std::string digits(double value) {
   char text[40];
