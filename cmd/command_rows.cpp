@@ -56,8 +56,8 @@ constexpr std::string_view kLookHelp = "Look, check and repair";
 constexpr std::string_view kSetUp = "Set up";
 
 constexpr CommandRow kCommandRows[] = {
-    {Command::kRun, run, kHasEffect, "run", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "",
-     kUse, "take the lock, run CMD, keep the lock alive, release it",
+    {Command::kRun, run, kHasEffect, "run", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "", kUse,
+     "take the lock, run CMD, keep the lock alive, release it",
      "Options end at the first KEY; what follows -- reaches CMD byte for byte. Several keys are taken all or none. "
      "'dlock run KEY CMD' without -- takes exactly one key. The exit status is CMD's own.",
      "dlock run deploy -- ./deploy.sh --verbose\n"
@@ -76,8 +76,8 @@ constexpr CommandRow kCommandRows[] = {
      "dlock acquire ci --watch-pid $$\n"},
     {Command::kRenew, on_store<renew_command>, kHasEffect, "renew", "KEY", Operands::kOneKey, "", kScripts,
      "make a lease taken by acquire last longer", "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
-    {Command::kRelease, on_store<release_command>, kHasEffect | kLooksOrFrees, "release", "KEY", Operands::kOneKey,
-     "", kScripts, "release a lease taken by acquire", "79 when it is no longer held, 0 with --if-held.",
+    {Command::kRelease, on_store<release_command>, kHasEffect | kLooksOrFrees, "release", "KEY", Operands::kOneKey, "",
+     kScripts, "release a lease taken by acquire", "79 when it is no longer held, 0 with --if-held.",
      "dlock release deploy --owner \"$owner\"\n"
      "dlock release deploy --owner \"$owner\" --if-held   # in a trap\n"},
     {Command::kWait, wait, kHasEffect, "wait", "KEY", Operands::kOneKey, "", kScripts,
@@ -86,9 +86,9 @@ constexpr CommandRow kCommandRows[] = {
      Operands::kFence, "", kScripts, "refuse a fencing token lower than the highest seen, then run CMD",
      "The check that a resource makes: it remembers the highest token seen for RESOURCE and refuses a lower one (79).",
      "dlock fence disk1 \"$DLOCK_TOKEN\" -- mkfs.ext4 /dev/sdb1\n"},
-    {Command::kCheck, on_store<check_command>, kHasEffect | kLooksOrFrees, "check", "KEY TOKEN",
-     Operands::kKeyAndToken, "", kScripts, "is this fencing token still the holder's?",
-     "0 when it is, 79 when it is not.", "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
+    {Command::kCheck, on_store<check_command>, kHasEffect | kLooksOrFrees, "check", "KEY TOKEN", Operands::kKeyAndToken,
+     "", kScripts, "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
+     "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
     {Command::kStock, stock, kPrints, "stock", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
      "create show take batch run refund add rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
@@ -99,8 +99,8 @@ constexpr CommandRow kCommandRows[] = {
      "dlock stock run phone --id order-77 -- ./create-order\n"
      "dlock stock batch phone <requests >answers          # lines: take ID [QTY]\n"
      "dlock stock refund phone --id order-76\n"},
-    {Command::kInspect, on_store<inspect_command>, kLooksOrFrees, "inspect", "[KEY...]",
-     Operands::kAnyKeys, "", kLookHelp, "holders and waiters: who, since when, until when, what for",
+    {Command::kInspect, on_store<inspect_command>, kLooksOrFrees, "inspect", "[KEY...]", Operands::kAnyKeys, "",
+     kLookHelp, "holders and waiters: who, since when, until when, what for",
      "Without a KEY: all live locks. 'deploy/*' means those that match.",
      "dlock inspect\n"
      "dlock inspect deploy --json | jq '.holders[].host'\n"
@@ -119,8 +119,8 @@ constexpr CommandRow kCommandRows[] = {
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"
      "dlock force-release 'ci/*'         # each that is held, one after the other\n"},
-    {Command::kHistory, here<history_command>, kLooksOrFrees, "history", "[KEY...]", Operands::kAnyKeys, "",
-     kLookHelp, "what happened: who waited for, held or lost what, and for how long",
+    {Command::kHistory, here<history_command>, kLooksOrFrees, "history", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
+     "what happened: who waited for, held or lost what, and for how long",
      "From what --events records, in a file or the journal. 'deploy/*' means all keys that match.",
      "dlock history --since 1h\n"
      "dlock history -n 20 --follow\n"
@@ -156,8 +156,8 @@ constexpr CommandRow kCommandRows[] = {
      "dlock completion bash > ~/.local/share/bash-completion/completions/dlock\n"},
     {Command::kHelp, help, kNeedsNoSettings, "help", "[COMMAND [ACTION]]", Operands::kMaybeCommand, "", kSetUp,
      "explain dlock, or one command", "", "dlock help run\n"},
-    {Command::kVersion, version, kNeedsNoSettings, "version", "", Operands::kNone, "", kSetUp, "print the version",
-     "", "dlock --version\n"},
+    {Command::kVersion, version, kNeedsNoSettings, "version", "", Operands::kNone, "", kSetUp, "print the version", "",
+     "dlock --version\n"},
     {Command::kComplete, complete, kLooksOrFrees, "__complete", "WORD...", Operands::kMaybeCommand, "", "",
      "what may follow, for the completion scripts", "", ""},
 };

@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-
 bool needs_no_backend(const Arguments& arguments) {
   if (arguments.command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
   return (command_row(arguments.command).traits & kNeedsNoSettings) != 0;
@@ -67,8 +66,8 @@ class Composer {
     }
     for (const Step step :
          {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
-          &Composer::read_lease, &Composer::read_running, &Composer::read_switches,
-          &Composer::read_operands, &Composer::read_once, &Composer::follow_lease}) {
+          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_operands,
+          &Composer::read_once, &Composer::follow_lease}) {
       const auto done = (this->*step)();
       if (const Error* typed = typed_mistake(options_)) return *typed;
       if (!done) return done.error();

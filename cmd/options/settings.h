@@ -21,9 +21,9 @@ struct Environment {
   std::string_view config_home;  ///< XDG_CONFIG_HOME, if absolute
   std::string_view credentials;  ///< CREDENTIALS_DIRECTORY
   std::string_view term;
-  char** all = nullptr;         ///< as it was given
-  bool no_colour = false;       ///< NO_COLOR is set and not empty
-  bool force_colour = false;    ///< CLICOLOR_FORCE is set, and neither empty nor 0
+  char** all = nullptr;       ///< as it was given
+  bool no_colour = false;     ///< NO_COLOR is set and not empty
+  bool force_colour = false;  ///< CLICOLOR_FORCE is set, and neither empty nor 0
 
   /// The value of a DLOCK_* variable; empty if it is not set.
   std::string_view get(std::string_view name) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"

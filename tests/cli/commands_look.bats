@@ -41,9 +41,9 @@ teardown() { end_world; }
   wait_until is_held 'b/c d'
   run -0 dlock inspect --json
   [ "$(jq -r .key <<<"$output" | sort | tr '\n' ,)" = "a,b/c d," ]
-  run -0 dlock status a
+  run -0 dlock inspect a
   [[ "$output" == a* ]]
-  run -0 dlock list
+  run -0 dlock inspect
   [[ "$output" == *"b/c d"* && "$output" != *dead* ]]
 }
 
@@ -100,7 +100,7 @@ teardown() { end_world; }
   run -0 dlock force-release --yes k
   [[ "$output" == *"the old holder has ended: pid $holder on $(uname -n)" ]]
   run -0 dlock run -n k -- true
-  run -0 dlock break --yes k
+  run -0 dlock force-release --yes k
   [[ "$output" == *free* ]]
 }
 

@@ -86,6 +86,14 @@ advised() {
   run -0 dlock run -b "local:$PWD/open to all" k -- true
 }
 
+@test "what other tools call a command is answered with the command, and not executed" {
+  says 64 "unknown command 'lock'" 'dlock run KEY -- CMD' -- dlock lock k touch ran
+  says 64 "unknown command 'status'" 'dlock inspect' -- dlock status k
+  says 64 "unknown command 'break'" 'dlock force-release KEY' -- dlock break --yes k
+  says 64 "unknown command 'verify'" 'is a test program, tests/verify' -- dlock verify --duration 1s
+  says 64 "unknown option '--try'" '-n' -- dlock run --try k -- touch ran
+}
+
 @test "lines of flock(1) and consul: --timeout is --wait, a key too many asks, a descriptor is told of acquire" {
   hold_lock k
   says 75 'gave up' -- dlock run --timeout 0.1 k -- touch ran

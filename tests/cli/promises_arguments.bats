@@ -115,9 +115,9 @@ teardown() { end_world; }
   [ "$output" = "<--opt>" ]
   run -0 dlock run -n -E 0 nightly -- true
   run -0 dlock run -s k cat /dev/null
-  run -0 dlock lock --ttl=10 k true
-  run -0 dlock exec -nE0 k true
-  run -0 dlock with -xw1.5 k true
+  run -0 dlock run --ttl=10 k true
+  run -0 dlock run -nE0 k true
+  run -0 dlock run -xw1.5 k true
   run -0 dlock run A -- dlock run B -- printenv DLOCK_KEY
   [ "$output" = B ]
   run -0 bash -c 'echo x | dlock run k cat'

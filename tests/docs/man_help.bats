@@ -77,15 +77,6 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   done
 }
 
-@test "each command that dlock(1) calls by another name answers to it" {
-  for alias in lock exec with; do
-    [ "$(dlock "$alias" k -- echo ran)" = ran ]
-  done
-  dlock status k
-  dlock list
-  run -0 dlock help break
-}
-
 @test "the exit statuses of dlock(1) are those of the program" {
   in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/show/exit_status.h" | grep -vx 0 | sort -nu)
   in_page=$(sed -n '/^# EXIT STATUS/,/^# ENVIRONMENT/p' "$page" | sed -nE 's/^[]|]\[ ([1-9][0-9]*)$/\1/p')

@@ -215,9 +215,11 @@ TEST_CASE("moments: how long ago, when today in the zone of the process, or RFC 
   CHECK(zone_at(kThree).name == "CET");
   unsetenv("TZ");
   tzset();
-  for (const char* text : {"", "someday", "2026-02-03", "2026-02-03 03:00", "2026-02-03T03:00:05", "12:00Z", "12:00:00", "-1h"})
+  for (const char* text :
+       {"", "someday", "2026-02-03", "2026-02-03 03:00", "2026-02-03T03:00:05", "12:00Z", "12:00:00", "-1h"})
     CHECK_FALSE_MESSAGE(parse_moment(text, kThree), text);
-  for (const char* never : {"2026-02-30T03:00:00Z", "2025-02-29T03:00:00Z", "2026-04-31T03:00:00Z", "1900-02-29T03:00:00Z"})
+  for (const char* never :
+       {"2026-02-30T03:00:00Z", "2025-02-29T03:00:00Z", "2026-04-31T03:00:00Z", "1900-02-29T03:00:00Z"})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);
   for (const char* never : {"24:00", "03:60", "2026-02-03T03:60:00Z", "2026-02-03T03:00:00+24:00"})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);

@@ -118,15 +118,9 @@ TEST_CASE("short letters and names mean what they mean with flock(1)") {
     OptionId id;
   };
   const Row rows[] = {
-      {"-n", OptionId::kNonblock},
-      {"--nb", OptionId::kNonblock},
-      {"-s", OptionId::kShared},
-      {"-x", OptionId::kExclusive},
-      {"-e", OptionId::kExclusive},
-      {"--exclusive", OptionId::kExclusive},
-      {"-o", OptionId::kClose},
-      {"--close", OptionId::kClose},
-      {"--verbose", OptionId::kVerbose},
+      {"-n", OptionId::kNonblock},  {"--nb", OptionId::kNonblock}, {"-s", OptionId::kShared},
+      {"-x", OptionId::kExclusive}, {"-e", OptionId::kExclusive},  {"--exclusive", OptionId::kExclusive},
+      {"-o", OptionId::kClose},     {"--close", OptionId::kClose}, {"--verbose", OptionId::kVerbose},
   };
   for (const Row& row : rows) {
     CAPTURE(row.word);
@@ -195,6 +189,12 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
       {{std::string(79, 'x') + "\u00fc"}, "xxx...'", "dlock help"},
       {{"deploy", "--", "x"}, "unknown command 'deploy'", "lock: dlock run deploy -- x; all"},
       {{"verify", "--duration", "1s"}, "unknown command 'verify'", "is a test program, tests/verify"},
+      {{"lock", "k", "x"}, "unknown command 'lock'", "dlock run KEY -- CMD"},
+      {{"exec", "k", "x"}, "unknown command 'exec'", "dlock run KEY -- CMD"},
+      {{"with", "k", "x"}, "unknown command 'with'", "dlock run KEY -- CMD"},
+      {{"status", "k"}, "unknown command 'status'", "dlock inspect"},
+      {{"list"}, "unknown command 'list'", "dlock inspect"},
+      {{"break", "k"}, "unknown command 'break'", "dlock force-release KEY"},
       {{"deploy", "x"}, "unknown command 'deploy'", "dlock run KEY -- CMD"},
       {{"__compleet"}, "unknown command", "dlock help"},
       {{"run", "--tll", "5s", "k", "x"}, "unknown option '--tll'", "did you mean '--ttl'?"},
