@@ -61,6 +61,20 @@ refused_login() { # MODE PLUGIN [URL-PARAMETERS]
   heard_nothing_of_the_password
 }
 
+# As an account does that is known by its socket.
+@test "a server that lets in whoever has said something is answered in the way of its greeting; else it is a refusal, 77" {
+  local plugin
+  for plugin in caching_sha2_password mysql_native_password; do
+    liar admit $plugin
+    run -69 dlock run -n k -- touch ran
+    grep -qa SELECT "$heard"
+  done
+  liar admit unheard_of
+  run -77 dlock run -n --if-unavailable run k -- touch ran
+  [[ "$output" == *"refused the login"* ]]
+  [ ! -e ran ]
+}
+
 @test "with ca-file nothing at all is said to a server without TLS" {
   liar switch mysql_clear_password
   openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=127.0.0.1 -keyout ca.key -out ca.crt 2>/dev/null

@@ -9,6 +9,8 @@ byte by byte. MODE is what it does:
   switch PLUGIN   begins with mysql_native_password, then asks for PLUGIN, and then refuses it
   short           the same with the one byte that asks for a password of before 4.1
 
+  admit PLUGIN    begins with PLUGIN, and lets everybody in who has said something; then the same as "begin"
+
 The others let everybody in. They answer with OK until the first SELECT, and that with
   begin PLUGIN    nothing; the login begins with PLUGIN, and is done by mysql_native_password
   columns         column definitions without end
@@ -144,7 +146,7 @@ def answer(client, mode, argument):
         while client.hear():
             pass
         client.say(ok())
-    elif mode == "begin":
+    elif mode in ("begin", "admit"):
         raise Gone
     elif mode == "cut":
         client.say(number(3), column(b"c"))
@@ -153,7 +155,7 @@ def answer(client, mode, argument):
 
 def serve(sock, heard, mode, argument):
     client = Client(sock, heard)
-    client.greet(argument if mode in ("greet", "begin") else NATIVE)
+    client.greet(argument if mode in ("greet", "begin", "admit") else NATIVE)
     client.hear()
     if mode == "begin":
         client.say(b"\xfe" + NATIVE + b"\x00abcdefghijklmnopqrst\x00")

@@ -32,10 +32,16 @@ bool ends_connection(const Outcome& outcome) {
   return failure && failure->cut_off;
 }
 
+WireGuard::Trust trust_in(const DatabaseSettings& settings) {
+  if (settings.tls) return WireGuard::Trust::kCertificate;
+  const bool known = !settings.endpoint.socket.empty() || settings.password.empty();
+  return known ? WireGuard::Trust::kOther : WireGuard::Trust::kNone;
+}
+
 /// State shared by the owner of a connection and its thread; lives as long as the later of the two.
 class Exchange {
  public:
-  explicit Exchange(const DatabaseSettings& settings) : settings_(settings), guard_(settings.tls.has_value()) {}
+  explicit Exchange(const DatabaseSettings& settings) : settings_(settings), guard_(trust_in(settings)) {}
 
   // --- the owner's side ---
 

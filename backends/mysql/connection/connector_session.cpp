@@ -23,8 +23,10 @@ namespace dlock::mysql {
 namespace {
 
 constexpr int kSelectTooBig = 1104;
+constexpr int kOutOfOrder = 1156;
 constexpr int kInTransaction = 1568;
 constexpr int kUnknownVariable = 1193;
+constexpr int kNoBatches = 4501;                   ///< of a router that gives one connection to several clients
 constexpr int kLongestStatement = 20 * 24 * 3600;  ///< s: who waits for a statement has its own, finer time
 
 int whole_seconds(Duration d) {
@@ -49,8 +51,8 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["OPT_CONNECT_TIMEOUT"] = whole_seconds(settings.connect_timeout);
   options["OPT_READ_TIMEOUT"] = kLongestStatement;
   options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
-  // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
-  // one.
+  // The way to begin with, unless the guard takes that of the server's greeting; the server asks for another one if the
+  // user has one.
   options["defaultAuth"] = sql::SQLString("mysql_native_password");
   if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;
   if (settings.tls) {
@@ -65,6 +67,7 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
 /// MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation. What a server
 /// sets for all its sessions, or init_connect, would cut answers and what is written short, end the connection with a
 /// transaction, make the words of statements and the numbers of answers two bytes each, stop the clock, or end a wait.
+/// A wait for a table ends after a second, and is begun again: a statement that waits keeps all that come after it.
 /// Fails where init_connect has begun a transaction (the isolation of the next one alone, without SESSION, is refused
 /// then) or has left the database (a number beyond all types is an error in every SQL mode).
 std::string beginning_of(const DatabaseSettings& settings, bool with_galera) {
@@ -76,11 +79,15 @@ std::string beginning_of(const DatabaseSettings& settings, bool with_galera) {
       ",1,~0+CONNECTION_ID()),sql_select_limit=18446744073709551615,completion_type='NO_CHAIN',"
       "sql_mode='STRICT_ALL_TABLES',"
       "character_set_client=utf8mb4,character_set_connection=utf8mb4,character_set_results=utf8mb4,timestamp=DEFAULT,"
-      "wait_timeout=" +
+      "lock_wait_timeout=1,wait_timeout=" +
       std::to_string(settings.idle_seconds) + "/*M!100108 ,max_statement_time=0*//*!50720 ,max_execution_time=0*/";
   // Changes must be possible where a server makes its sessions read-only by default.
   init += "/*M! ,tx_read_only=0*//*!50720 ,transaction_read_only=0*/";
   if (with_galera) init += "/*M! ,@dlock_galera=@@wsrep_on*/";
+  // As a node of Galera is one that shares its writes with other primaries. Unknown where the plugin is not loaded.
+  init +=
+      "/*!50720 ,@dlock_galera=(SELECT COUNT(*) FROM performance_schema.global_variables WHERE "
+      "VARIABLE_NAME='group_replication_single_primary_mode' AND VARIABLE_VALUE='OFF')*/";
   // A transaction that holds a lock has the same end as any other silent session.
   init +=
       "/*M!100300 ,idle_transaction_timeout=0,idle_readonly_transaction_timeout=0,idle_write_transaction_timeout=0*/";
@@ -207,15 +214,18 @@ Outcome ConnectorSession::connect() {
 }
 
 /// Where sessions begin with a small max_join_size the library's own questions are refused; so it is set to ask for
-/// more before them, which is a round trip.
+/// more before them, which is a round trip. A server that knows the user by the socket says yes without a look at a
+/// password, which the library does not understand.
 void ConnectorSession::open() {
   auto options = options_of(settings_);
   try {
     connection_.reset(driver()->connect(options));
   } catch (const sql::SQLException& error) {
-    if (error.getErrorCode() != kSelectTooBig) throw;
+    const int code = error.getErrorCode();
+    if (code == kSelectTooBig) options["preInit"] = sql::SQLString("SET sql_big_selects=1");
+    else if (code == kOutOfOrder && !settings_.endpoint.socket.empty()) options["password"] = sql::SQLString();
+    else throw;
     guard_.forget();
-    options["preInit"] = sql::SQLString("SET sql_big_selects=1");
     connection_.reset(driver()->connect(options));
   }
 }
@@ -259,12 +269,31 @@ bool ConnectorSession::is_encrypted() {
   return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
 }
 
+/// Where batches are refused their statements are sent one by one: all of that is refused before any of it is done.
+Answer ConnectorSession::run_batch(const std::string& text) {
+  const std::size_t fields = settings_.longest_answer / 16;
+  try {
+    if (takes_batches_) return run(*statement_, as_block(text), true, fields);
+  } catch (const sql::SQLException& error) {
+    if (error.getErrorCode() != kNoBatches) throw;
+    takes_batches_ = false;
+  }
+  Answer all;
+  bool first = true;
+  for (std::string_view rest = text; !rest.empty();) {
+    Answer one = run(*statement_, std::string(cut(rest, ';')), false, fields);
+    if (std::exchange(first, false)) all.changed = one.changed;
+    std::move(one.rows.begin(), one.rows.end(), std::back_inserter(all.rows));
+  }
+  return all;
+}
+
 Outcome ConnectorSession::execute(const std::string& text) {
   if (!statement_) return Failure{0, "not connected", true, false};
   guard_.allow(settings_.longest_answer);
   try {
     const bool batch = settings_.batches && text.find(';') != std::string::npos;
-    Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
+    Answer answer = batch ? run_batch(text) : run(*statement_, text, false, settings_.longest_answer / 16);
     if (guard_.has_more()) return Failure{0, "more than one answer", true, false};
     if (answer.changed > 0 && !batch) answer.number = guard_.number();
     if (!guard_.overrun()) return answer;

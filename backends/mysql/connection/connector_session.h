@@ -38,12 +38,14 @@ class ConnectorSession {
   void open();                   ///< throws what the library throws
   void begin(bool with_galera);  ///< the same
   bool is_encrypted();
+  Answer run_batch(const std::string& text);  ///< throws what the library throws
   Failure too_much() const;
 
   const DatabaseSettings& settings_;
   WireGuard& guard_;
   std::unique_ptr<sql::Connection> connection_;
   std::unique_ptr<sql::Statement> statement_;
+  bool takes_batches_ = true;
 };
 
 }  // namespace dlock::mysql

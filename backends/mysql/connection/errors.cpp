@@ -48,19 +48,21 @@ struct Meaning {
   ErrorCode code;
   const char* said;  ///< before the server's own words; '%' is its name
   const char* next;
-  std::array<int, 10> codes;
+  std::array<int, 11> codes;
 };
 
 constexpr Meaning kMeanings[] = {
-    // access denied, host not allowed, old client, by socket, password expired, plugin, account locked
+    // access denied, host not allowed, old client, by socket, password expired, plugin, account locked; 2012: whatever
+    // the client library makes of a server that goes on in another way than the account's
     {ErrorCode::kDenied,
      "% refused the login: ",
      "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)",
-     {1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118, 3955, 4151}},
+     {1045, 1130, 1251, 1698, 1820, 1862, 2012, 2059, 3118, 3955, 4151}},
     {ErrorCode::kDenied,
      "%: ",
      "the privileges that are needed: dlock setup --print",
      {1044, 1095, 1142, 1143, 1227, 1370}},
+    {ErrorCode::kDenied, "% wants TLS: ", "name the CA of the server in the URL: ca-file=FILE", {3159}},
     {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", {1049}},
     {ErrorCode::kSystem,
      "% cannot store it: ",
@@ -96,6 +98,8 @@ constexpr Meaning kMeanings[] = {
      "% is read-only (a replica?): ",
      "name the primary in the URL",
      {1036, 1290, 1792, 1836, 3100, 3101}},
+    // offline mode, shutting down, and what is not served while a group of servers changes its primary
+    {ErrorCode::kUnavailable, "% does not serve just now: ", kDoctor, {3032, 3168, 3796, 3797}},
     // a node that is not of the primary component, or gets its data
     {ErrorCode::kUnavailable, "% is a node that its Galera cluster does not let serve yet: ", kDoctor, {1047}},
     {ErrorCode::kUnavailable,
@@ -103,9 +107,14 @@ constexpr Meaning kMeanings[] = {
      "too many connections from here were broken: FLUSH HOSTS there",
      {1129}},
     {ErrorCode::kUnavailable,
+     "another session keeps a row or a table of dlock's on %: ",
+     "look for it with SHOW PROCESSLIST (LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE) and SHOW ENGINE INNODB "
+     "STATUS",
+     {1205}},
+    {ErrorCode::kUnavailable,
      "% gave up a statement, as in a deadlock: ",
      kDoctor,
-     {1020, 1205, 1213, 1317, 1969, 3024, 3058, 3572, 1180}},
+     {1020, 1213, 1317, 1969, 3024, 3058, 3572, 1180}},
     {ErrorCode::kUnavailable,
      "cannot reach %: there is no host with that name: ",
      "check the name in the URL, and DNS",
@@ -129,9 +138,10 @@ const Meaning* meaning_of(int code) {
 }  // namespace
 
 bool is_cut_off(int code) {
-  // 1053 shutdown, 1080 forced close, 1152-1161 aborted and packets, 1927 killed, 4031 idle (MySQL 8)
+  // 1053 shutdown, 1080 forced close, 1152-1161 aborted and packets, 1927 killed, 3032 offline mode, 4031 idle (MySQL
+  // 8)
   return (code >= 2000 && code < 2060 && !is_one_of(code, {2014, 2019, 2030, 2031, 2032, 2033, 2034})) ||
-         (code >= 1152 && code <= 1161) || is_one_of(code, {1053, 1080, kAborted, 1189, 1190, 1927, 4031});
+         (code >= 1152 && code <= 1161) || is_one_of(code, {1053, 1080, kAborted, 1189, 1190, 1927, 3032, 4031});
 }
 
 bool may_be_refused(const Failure& failure) { return is_one_of(failure.code, {2006, 2013, 2055}); }
@@ -166,12 +176,14 @@ Error error_of(const Failure& failure, const std::string& server) {
   if (failure.code == kTlsError) {
     return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
             "no secure connection to " + server + ": " + said,
-            "check ca-file and the name in the server's certificate"};
+            "check ca-file, and that the server's certificate is for the host of the URL (one that MySQL has made by "
+            "itself is "
+            "for none)"};
   }
   if (failure.code == kLoginRefused) {
     return {ErrorCode::kDenied,
             server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
-            "use TLS (ca-file=FILE in the URL), or an account with mysql_native_password or ed25519"};
+            "use TLS (ca-file=FILE in the URL); on MariaDB an account with ed25519 or mysql_native_password does, too"};
   }
   if (is_read_only(failure.code) && !tells_read_only(failure))
     return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};

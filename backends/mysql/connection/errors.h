@@ -45,6 +45,7 @@ bool is_without_named_locks(int code);
 bool is_wrong_table(int code);
 
 constexpr int kAccessDenied = 1045;
+constexpr int kLockWait = 1205;
 constexpr int kDuplicateKey = 1062;
 constexpr int kNullValue = 1048;   ///< where the table wants one
 constexpr int kOutOfRange = 1690;  ///< a number that its type cannot hold

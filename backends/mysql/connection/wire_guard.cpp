@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
+
 extern "C" {
 /// For plugins, which the library's own headers do not declare it for: calls `callback` after each read (mode 0; length
 /// -1: it failed) and each write (mode 1) of every connection, on the thread that reads or writes.
@@ -24,8 +26,8 @@ namespace {
 #define DLOCK_PROOFS "mysql_native_password,client_ed25519,parsec"
 constexpr char kProofs[] = DLOCK_PROOFS;
 
-/// A server whose certificate was verified may get the password itself. Not `dialog`: it would ask the terminal.
-constexpr char kForVerified[] = DLOCK_PROOFS ",caching_sha2_password,sha256_password,mysql_clear_password";
+/// A server that is known may get the password itself. Not `dialog`: it would ask the terminal.
+constexpr char kForKnown[] = DLOCK_PROOFS ",caching_sha2_password,sha256_password,mysql_clear_password";
 
 /// A broken connection must be noticed while the server works on a statement for long, which is how waiters wait.
 constexpr int kKeepaliveIdle = 15;      // s
@@ -50,6 +52,20 @@ std::string login_in(std::string_view packet) {
   if (packet.size() <= kHeader + 1 || packet[kHeader] != '\xfe') return "mysql_old_password";
   packet.remove_prefix(kHeader + 1);
   return std::string(packet.substr(0, packet.find('\0')));
+}
+
+/// The login method that a greeting proposes is its last word.
+std::string proposed_in(std::string_view greeting) {
+  if (!greeting.ends_with('\0')) return {};
+  greeting.remove_suffix(1);
+  return std::string(greeting.substr(greeting.rfind('\0') + 1));
+}
+
+bool is_in(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    if (cut(list, ',') == name) return true;
+  }
+  return false;
 }
 
 void keep_alive(int fd) {
@@ -92,18 +108,22 @@ void WireGuard::enter() { guard_of_thread = this; }
 void WireGuard::leave() { guard_of_thread = nullptr; }
 
 void WireGuard::received(MYSQL* mysql, std::string_view piece) {
-  if (mysql_ == nullptr) meet(mysql);
+  if (mysql_ == nullptr) meet(mysql, piece);
   if (!piece.empty()) last_said_ = piece.substr(0, kLongestWord);
   overrun_ = overrun_ || piece.size() > left_;
   left_ -= std::min(left_, piece.size());
   if (overrun_) cut(mysql);
 }
 
-/// The greeting is here, and nothing has been answered to it.
-void WireGuard::meet(MYSQL* mysql) {
+/// The greeting is here, and nothing has been answered to it. To begin in the way that it proposes is what a server
+/// expects whose account needs no answer at all (auth_socket); a way that is refused would be the end of the login.
+void WireGuard::meet(MYSQL* mysql, std::string_view greeting) {
   mysql_ = mysql;
-  mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, tls_ ? kForVerified : kProofs);
-  if (!tls_) stay_plain(mysql);
+  const char* ways = trust_ == Trust::kNone ? kProofs : kForKnown;
+  mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, ways);
+  const std::string proposed = proposed_in(greeting);
+  if (is_in(ways, proposed)) mysql_optionsv(mysql, MYSQL_DEFAULT_AUTH, proposed.c_str());
+  if (trust_ != Trust::kCertificate) stay_plain(mysql);
   const int fd = mysql_get_socket(mysql);
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   keep_alive(fd);

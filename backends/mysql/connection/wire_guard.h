@@ -18,7 +18,7 @@ namespace dlock::mysql {
 
 /// Watches the bytes that one connection of the library receives: the library calls received() with each decrypted
 /// piece before it reads it. From the first piece on, the server's greeting, this knows the socket and can break it,
-/// and lets the library send only a proof of the password, never the password itself (but see `tls`). One thread makes
+/// and lets the library send only a proof of the password, never the password itself (but see Trust). One thread makes
 /// all calls of the library for this connection, between enter() and leave(); other threads may call only shut_out()
 /// and socket().
 class WireGuard {
@@ -26,9 +26,11 @@ class WireGuard {
   /// Registers the callback. Called once, before the library is used.
   static void watch_library();
 
-  /// `tls`: the library verifies the server's certificate before it begins a login (there is a ca-file), so the server
-  /// may get the password itself.
-  explicit WireGuard(bool tls) : tls_(tls) {}
+  /// Why the server may get the password itself: the library verifies its certificate before it begins a login (there
+  /// is a ca-file); it is behind a file of this machine, or there is no password; it may not.
+  enum class Trust { kCertificate, kOther, kNone };
+
+  explicit WireGuard(Trust trust) : trust_(trust) {}
   WireGuard(const WireGuard&) = delete;
   WireGuard& operator=(const WireGuard&) = delete;
 
@@ -67,10 +69,10 @@ class WireGuard {
   void received(st_mysql* mysql, std::string_view piece);
 
  private:
-  void meet(st_mysql* mysql);
+  void meet(st_mysql* mysql, std::string_view greeting);
   void cut(st_mysql* mysql);
 
-  const bool tls_;
+  const Trust trust_;
   st_mysql* mysql_ = nullptr;  ///< once the server has said something
   std::size_t left_ = 0;
   bool overrun_ = false;

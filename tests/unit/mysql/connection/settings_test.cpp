@@ -128,7 +128,8 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
                         Case{2006, true, false, false, false}, Case{2013, true, false, false, false},
                         Case{2026, true, false, false, false}, Case{2014, false, false, false, false},
                         Case{1053, true, false, false, false}, Case{1927, true, false, false, false},
-                        Case{4031, true, false, false, false}, Case{1045, false, false, false, false}}) {
+                        Case{4031, true, false, false, false}, Case{3032, true, false, false, false},
+                        Case{1045, false, false, false, false}}) {
     CAPTURE(c.code);
     CHECK(is_cut_off(c.code) == c.cut_off);
     CHECK(is_worth_repeating(c.code) == c.repeat);
@@ -140,11 +141,11 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
 TEST_CASE("unreachable is only what ends by itself or with another connection; everything else is for good") {
   const std::pair<ErrorCode, std::vector<int>> table[] = {
       {ErrorCode::kUnavailable,
-       {2002, 2003, 2005, 2006, 2013, 1053, 1080, 1158, 1184, 1927, 4031, 1040, 1203, 1226, 1129,
-        1036, 1792, 1836, 3100, 3101, 1047, 1020, 1180, 1205, 1213, 1317, 1969, 3024, 3058, 3572}},
+       {2002, 2003, 2005, 2006, 2013, 1053, 1080, 1158, 1184, 1927, 4031, 3032, 3168, 3796, 3797, 1040, 1203,
+        1226, 1129, 1036, 1792, 1836, 3100, 3101, 1047, 1020, 1180, 1205, 1213, 1317, 1969, 3024, 3058, 3572}},
       {ErrorCode::kSystem, {1021, 1030, 1037, 1038, 1041, 1114}},
       {ErrorCode::kDenied,
-       {1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118, 3955, 4151, 1044, 1095, 1142, 1143, 1227, 1370}},
+       {1045, 1130, 1251, 1698, 1820, 1862, 2012, 2059, 3118, 3159, 3955, 4151, 1044, 1095, 1142, 1143, 1227, 1370}},
       {ErrorCode::kMisconfigured,
        {1049, 1054, 1136, 1146, 1364, 1153, 2020, 1665, 1064, 1193, 1231, 1290, 1366, 1406, 1690, 2014}},
       {ErrorCode::kUnsupported, {1178, 1235, 1295}}};
@@ -190,13 +191,16 @@ TEST_CASE("limits of a server and its silence are told apart, each with what to 
         Case{{1153, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
         Case{{2020, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
         Case{{1184, "x", true, false}, ErrorCode::kUnavailable, "refused the session", "init_connect"},
+        Case{{3159, "x", true, false}, ErrorCode::kDenied, "wants TLS", "ca-file=FILE"},
+        Case{{2026, "x", true, false}, ErrorCode::kUnavailable, "", "by itself is for none"},
+        Case{{3032, "x", true, false}, ErrorCode::kUnavailable, "does not serve just now", "dlock doctor"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "LOCK TABLES"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "is it a MySQL server"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "dlock doctor"}}) {
     CAPTURE(c.failure.code);
     const Error error = error_of(c.failure, "h:3306");
     CHECK(error.code == c.code);
-    CHECK(error.message.find(std::string("h:3306")) == 0);
+    CHECK(error.message.find("h:3306") != std::string::npos);
     CHECK(error.message.find(c.message) != std::string::npos);
     CHECK(error.next.find(c.next) != std::string::npos);
   }
