@@ -23,7 +23,7 @@ node() { if (($1 % 2)); then echo "$n1"; else echo "$n2"; fi; }
   for url in "$n1" "$n2"; do
     for strategy in session row; do
       run -78 dlock run -n -b "$url?strategy=$strategy" k -- touch ran
-      [[ "$output" == *"is a node of a Galera cluster"*"use strategy=lease"* ]]
+      [[ "$output" == *"one of several primaries (Galera cluster"*"use strategy=lease"* ]]
       run -78 dlock inspect -b "$url?strategy=$strategy" k
     done
     run -0 dlock run -n -b "$url" k -- true

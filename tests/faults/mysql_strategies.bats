@@ -190,3 +190,34 @@ events_of() { jq -r "select(.event | test(\"reached\")) | .event + \" \" + (.why
     lines_in "events-$strategy" 4
   done
 }
+
+# Whoever sets it waits for the statements that wait for a row, and all that would write wait for him.
+@test "row: read_only is set in seconds beside a holder and its waiter; the waiter hears of it, and is served once it is over" {
+  use_strategy row
+  hold_lock k
+  start_watched waiter dlock run -w 90s k -- touch served
+  wait_until has 1 waiters k
+  local begin=$SECONDS
+  sql one 'SET GLOBAL read_only = ON'
+  [ $((SECONDS - begin)) -lt $((10 * slowness)) ]
+  run -69 dlock run -n --connect-timeout 1s k -- true
+  sql one 'SET GLOBAL read_only = OFF'
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+}
+# bats test_tags=all
+@test "row: a release writes nothing before the row is free: read_only comes at once, and the waiter does not say busy" {
+  use_strategy row
+  script_work
+  start_watched holder dlock run k -- work inside
+  wait_until is_held k
+  start_watched waiter dlock run -q -w $((2 * slowness))s k -- touch served
+  wait_until has 1 waiters k
+  sql one 'SET GLOBAL read_only = ON' &
+  touch go
+  [ "$(how_ended holder)" = "exit 0" ]
+  wait $!
+  [[ "$(how_ended waiter)" == "exit 69" || -e served ]]
+  run -0 sql one 'SELECT @@read_only'
+  [ "$output" = 1 ]
+}

@@ -77,7 +77,8 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
   if (!killed && killed.error().code == ErrorCode::kDenied) {
     return Error{ErrorCode::kDenied,
                  "only the account that holds " + name.text() + " may end its session " + std::to_string(session) +
-                     ", or one with the right CONNECTION ADMIN (MySQL: CONNECTION_ADMIN)",
+                     ", or one with the right CONNECTION ADMIN (MySQL: CONNECTION_ADMIN, and SYSTEM_USER if the holder "
+                     "has that)",
                  "ask an administrator for: KILL " + std::to_string(session)};
   }
   while (servers_.is_live_session(session, until)) {

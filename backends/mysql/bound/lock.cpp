@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kHolderViewBudget = 1s;
 constexpr Duration kLockedRowPause = 10ms;
+constexpr Duration kRecordBudget = 1s;  ///< to clear it, once the lock is given back
 constexpr int kRowAttempts = 3;
 
 /// The server lets go no earlier than ttl after what it heard last.
@@ -89,11 +90,11 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
 }
 
 /// Asked of a server that has refused the record: who takes the lock there and has to give it back again is a holder to
-/// all others that try the same.
+/// all others that try the same. And of one where a row is locked: a server that is being made read-only says the same
+/// of every row.
 Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& control) {
   if (!changes_refused_) return {};
-  const std::string nothing = "UPDATE " + std::string(kLockTable) + " SET version=version WHERE FALSE";
-  const auto taken = servers_.run(nothing, until, &control);
+  const auto taken = servers_.run(kChangeNothing, until, &control);
   if (!taken) return taken.error();
   changes_refused_ = false;
   return {};
@@ -112,7 +113,11 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
   taken.sent = runtime_.clock.now();
   const auto got = store_.try_it(until, &control);
   if (!got) return Failed{got.error()};
-  if (*got == BoundStore::Got::kNo) return Busy{};
+  if (*got == BoundStore::Got::kNo) {
+    changes_refused_ = settings_.strategy == Strategy::kRow;
+    const auto takes = takes_changes(until, control);
+    return takes ? Attempt(Busy{}) : Attempt(Failed{takes.error()});
+  }
   return granted(taken, until, control);
 }
 
@@ -167,7 +172,8 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
   const auto begun =
       store_.begin_wait(note, wait_seconds(until, now), acquisition_.patience().attempt_end(now), &control);
   if (!begun) return;
-  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, until, control).outcome;
+  const WaitsFor what = settings_.strategy == Strategy::kRow ? WaitsFor::kRow : WaitsFor::kGate;
+  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, until, control, what).outcome;
   if (!outcome) return;
   const auto got = store_.waited(*outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == BoundStore::Got::kYes;
@@ -233,11 +239,29 @@ Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) co
   return RenewalRenewed{lease_deadline(sent, spec_.ttl), std::move(revoked)};
 }
 
-/// The record goes first. That of a row goes in the transaction that holds the row, and so at the same time.
+Error ConnectionBoundLock::lost_with_connection() {
+  servers_.drop();
+  return {ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
+}
+
+/// The row goes first: a change waits for whoever makes the server read-only, who waits for those that wait for the
+/// row.
+Result<void> ConnectionBoundLock::release_row(TimePoint until) {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return lost_with_connection();
+  const auto done = store_.let_go(until);
+  if (!done && !database->usable()) return lost_with_connection();
+  if (done) clear_record(std::min(until, runtime_.clock.now() + kRecordBudget), servers_);
+  servers_.drop();
+  return done;
+}
+
+/// Of a named lock the record goes first.
 Result<void> ConnectionBoundLock::release(TimePoint until) {
   Database* database = servers_.current();
   if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
   ping_sent_.reset();
+  if (settings_.strategy == Strategy::kRow) return release_row(until);
   const int generation = servers_.generation();
   LeaseRow next = row_;
   next.holders.clear();
@@ -251,11 +275,13 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
   const bool refused = gone && !*gone && !record_.unanswered() && servers_.generation() == generation;
   if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
-    servers_.drop();
-    return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
+    return lost_with_connection();
   }
-  if (*gone && **gone == Written::kNo) clear_record(until);
-  const auto done = database->usable() ? store_.give_back(until) : Result<void>();
+  if (*gone && **gone == Written::kNo) {
+    Servers beside = servers_.beside();
+    clear_record(until, beside);
+  }
+  const auto done = database->usable() ? store_.let_go(until) : Result<void>();
   servers_.drop();  // and with it the lock, as soon as the server hears of it
   return done;
 }
@@ -265,9 +291,8 @@ bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
 }
 
 /// Of a record into which a request for the lock was written since. It decides nothing if it stays.
-void ConnectionBoundLock::clear_record(TimePoint until) {
-  Servers beside = servers_.beside();
-  LeaseStore record(beside, settings_.strategy, spec_.name, LeaseStore::From::kAny);
+void ConnectionBoundLock::clear_record(TimePoint until, Servers& way) {
+  LeaseStore record(way, settings_.strategy, spec_.name, LeaseStore::From::kAny);
   Result<Written> written = Written::kNo;
   while (written && *written == Written::kNo) {
     const auto reading = record.read(false, until, nullptr);

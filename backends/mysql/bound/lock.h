@@ -43,7 +43,9 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   bool may_be_a_look();
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
   bool is_ours(const LeaseHolder& holder) const;
-  void clear_record(TimePoint until);
+  Error lost_with_connection();
+  Result<void> release_row(TimePoint until);
+  void clear_record(TimePoint until, Servers& way);
   std::optional<Renewal> pinged(Database& database);
   Renewal judge_ping(const Answer& answer, TimePoint sent) const;
 

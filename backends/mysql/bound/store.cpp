@@ -63,18 +63,19 @@ const char* misfit(const std::string& type, const std::string& value) {
   return dates && !is_date(value) ? "dates or times" : nullptr;
 }
 
-/// MySQL has a column `partitions` before it.
-std::string access_type(const Row& plan) {
-  const std::size_t at = plan.size() > 10 ? 4 : 3;
-  return plan.size() > at ? plan[at].value_or("") : "";
+/// The column `type` of a plan in the traditional format, in which MySQL has `partitions` before it; "" for NULL: no
+/// row can match. nullopt: the plan has another form.
+std::optional<std::string> access_type(const Answer& plan) {
+  if (plan.rows.size() != 1 || (plan.rows[0].size() != 10 && plan.rows[0].size() != 12)) return std::nullopt;
+  return text_of(plan.rows[0], plan.rows[0].size() == 12 ? 4 : 3);
 }
 
 }  // namespace
 
 Error of_one_node(const std::string& server, Strategy strategy) {
   return {ErrorCode::kUnsupported,
-          server + " is a node of a Galera cluster, and strategy=" + strategy_name(strategy) +
-              " would hold on that node alone",
+          server + " is one of several primaries (Galera cluster, Group Replication), and strategy=" +
+              strategy_name(strategy) + " would hold there alone",
           "use strategy=lease"};
 }
 
@@ -140,22 +141,20 @@ Result<void> BoundStore::check_user_row(TimePoint until, Control* control) {
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
   }
   // Not of the locking query: to explain that, the server reads the row, with the lock.
-  const Outcome explained = ask("EXPLAIN SELECT 1 FROM " + where_, until, control);
+  const Outcome explained = ask("EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM " + where_, until, control);
   if (const auto* failure = std::get_if<Failure>(&explained)) {
     if (!is_wrong_table(failure->code)) return error_of(*failure, server);
     return Error{ErrorCode::kMisconfigured,
                  "row=" + row_text(*row_) + " names no row on " + server + ": " + failure->text,
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
   }
-  const auto* plan = std::get_if<Answer>(&explained);
-  const std::string type = plan->rows.empty() ? "" : access_type(plan->rows[0]);
-  if (type == "ALL" || type == "index") {
-    return Error{ErrorCode::kMisconfigured,
-                 "row=" + row_text(*row_) + " would lock all of " + row_->table + ": " + row_->column +
-                     " has no index that serves",
-                 "name a column with an index, best the primary key"};
-  }
-  return {};
+  const auto type = access_type(std::get<Answer>(explained));
+  constexpr std::string_view kByIndex[] = {"", "system", "const", "eq_ref", "ref", "ref_or_null", "range"};
+  if (type && std::find(std::begin(kByIndex), std::end(kByIndex), *type) != std::end(kByIndex)) return {};
+  return Error{ErrorCode::kMisconfigured,
+               "row=" + row_text(*row_) + " would lock all of " + row_->table + ": " + row_->column +
+                   " has no index that serves" + (type ? "" : " that " + server + " would show"),
+               "name a column with an index, best the primary key"};
 }
 
 Result<void> BoundStore::prepare(int wait_seconds, TimePoint until, Control* control) {
@@ -219,14 +218,8 @@ Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint unt
 }
 
 Result<void> BoundStore::let_go(TimePoint until) {
-  if (strategy_ == Strategy::kSession) return give_back(until);
-  const auto done = say("ROLLBACK", until, nullptr);
-  return done ? Result<void>() : done.error();
-}
-
-Result<void> BoundStore::give_back(TimePoint until) {
-  const std::string statement = strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "COMMIT";
-  const auto done = say(statement, until, nullptr);
+  const auto done =
+      say(strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "ROLLBACK", until, nullptr);
   return done ? Result<void>() : done.error();
 }
 

@@ -32,10 +32,8 @@ class BoundStore {
   /// Meaning of the outcome of that wait. kNo: its time is over, or the server has ended it.
   Result<Got> waited(const Outcome& outcome, TimePoint until);
 
-  /// Releases the lock; the connection stays usable. Changes in the transaction that holds a row are undone.
+  /// Releases the lock; the connection stays usable.
   Result<void> let_go(TimePoint until);
-  /// The same, but the changes are kept.
-  Result<void> give_back(TimePoint until);
 
   /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not say
   /// which. Connects if need be.
@@ -56,7 +54,8 @@ class BoundStore {
   const std::string where_;  ///< "table WHERE column=value"
 };
 
-/// Of a lock on a node of a Galera cluster, whose other nodes do not see what a connection holds.
+/// Of a lock on one of several primaries (Galera, Group Replication), of which the others do not see what a connection
+/// holds.
 Error of_one_node(const std::string& server, Strategy strategy);
 
 /// Of a lease without a process, which such a strategy cannot have.

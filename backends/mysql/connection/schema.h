@@ -21,6 +21,9 @@ inline constexpr char kUniqueTable[] = "dlock_unique";  ///< strategy=unique
 inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
 inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 
+/// A change that changes nothing, to see whether the server takes any. It waits for no row.
+inline constexpr char kChangeNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
+
 inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
 inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< the items of each segment
 inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< the answer to each request

@@ -112,8 +112,7 @@ Result<Answer> Servers::run(const std::string& statement, TimePoint until, Contr
     if (!answer) return answer.error();
     if (*answer) return std::move(**answer);
     if (clock_.now() >= until || !rest(clock_, std::min(until, clock_.now() + kRowPause), control)) {
-      return Error{ErrorCode::kUnavailable, "another transaction has locked the row on " + name_,
-                   "find it with SHOW ENGINE INNODB STATUS"};
+      return failed({kLockWait, "no end in time", false, false});
     }
   }
 }

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+
 namespace dlock::mysql {
 namespace {
 
@@ -10,6 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLongSilence = 600s;
 constexpr Duration kAliveBudget = 1s;
+constexpr Duration kChangeLook = 5s;
+constexpr Duration kChangeBudget = 3s;
 constexpr std::int64_t kYear = 31536000;  ///< s
 
 /// Not where the server has forgotten us, or hangs: a place in another queue is worth more then. One that lets no
@@ -17,6 +22,18 @@ constexpr std::int64_t kYear = 31536000;  ///< s
 bool still_waits(const Servers& servers, std::uint64_t id, Clock& clock) {
   Servers beside = servers.beside();
   return beside.is_live_session(id, clock.now() + kAliveBudget) || beside.has_refused();
+}
+
+/// Who waits for a row may be about to write, to the server: whoever makes it read-only, for a switch-over or a backup,
+/// waits for that, and all that would write wait for him.
+bool refuses_changes(const Servers& servers, Clock& clock, Control& control) {
+  Servers beside = servers.beside();
+  const TimePoint until = clock.now() + kChangeBudget;
+  const auto database = beside.connect(until, &control);
+  if (!database) return false;
+  const Outcome outcome = ask(**database, kChangeNothing, clock, until, &control);
+  const auto* failure = std::get_if<Failure>(&outcome);
+  return failure && (is_locked_row(failure->code) || is_read_only(failure->code));
 }
 
 }  // namespace
@@ -28,7 +45,7 @@ int wait_seconds(std::optional<TimePoint> until, TimePoint now) {
 }
 
 Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
-                      std::optional<TimePoint> until, Control& control) {
+                      std::optional<TimePoint> until, Control& control, WaitsFor what) {
   Database* database = servers.current();
   std::optional<Outcome> outcome;
   const auto has_come = [&] {
@@ -41,9 +58,15 @@ Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, 
     database->add_interest(fds);
     clock.wait(fds, end);
   };
-  while (!acquisition.wait_on({has_come, sleep}, earlier(clock.now() + kLongSilence, until), control)) {
+  const bool row = what == WaitsFor::kRow;
+  TimePoint heard = clock.now();
+  while (!acquisition.wait_on({has_come, sleep}, earlier(clock.now() + (row ? kChangeLook : kLongSilence), until),
+                              control)) {
     const bool over = control.stop_requested() || acquisition.is_given_up() || (until && clock.now() >= *until);
-    if (over || !still_waits(servers, id, clock)) break;
+    if (over || (row && refuses_changes(servers, clock, control))) break;
+    if (clock.now() < heard + kLongSilence) continue;
+    if (!still_waits(servers, id, clock)) break;
+    heard = clock.now();
   }
   if (!outcome) database->abandon();
   const bool went_on = database->went_on();

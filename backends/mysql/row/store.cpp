@@ -101,11 +101,15 @@ Result<bool> RowStore::change(const std::string& statement, TimePoint until, Con
   return done->changed > 0;
 }
 
-/// A row that is locked is not changed, and noted.
+/// A row that is locked is not changed, and noted. What keeps the whole table from changes locks no row of it.
 Result<bool> RowStore::try_change(const std::string& statement, TimePoint until, Control* control) {
   const auto done = servers_.try_run(named(statement), until, control);
   if (!done) return done.error();
   row_locked_ = !done->has_value();
+  if (row_locked_) {
+    const auto takes = servers_.run(named("UPDATE {table} SET {name}={name} WHERE FALSE"), until, control);
+    if (!takes) return takes.error();
+  }
   return !row_locked_ && (*done)->changed > 0;
 }
 

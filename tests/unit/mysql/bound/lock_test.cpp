@@ -96,23 +96,67 @@ TEST_CASE("a row of the user's that cannot be locked alone is refused") {
   }
   SUBCASE("its column has no index, on MariaDB") {
     world.server.next("information_schema.TABLES", innodb);
-    world.server.next("EXPLAIN SELECT", mariadb("ALL"));
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", mariadb("ALL"));
   }
   SUBCASE("its column has no index, on MySQL 8") {
     world.server.next("information_schema.TABLES", innodb);
-    world.server.next("EXPLAIN SELECT", mysql8("ALL"));
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", mysql8("ALL"));
+  }
+  SUBCASE("its plan is told in another form, a tree") {
+    world.server.next("information_schema.TABLES", innodb);
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", Answer{{{"-> Table scan on orders"}}, 0});
+  }
+  SUBCASE("its plan is not told") {
+    world.server.next("information_schema.TABLES", innodb);
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", Answer{});
   }
   SUBCASE("its column does not exist") {
     world.server.next("information_schema.TABLES", innodb);
-    world.server.next("EXPLAIN SELECT", 1054);
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", 1054);
   }
   SUBCASE("it is not there") {
     world.server.next("information_schema.TABLES", innodb);
-    world.server.next("EXPLAIN SELECT", mysql8("const"));
+    world.server.next("EXPLAIN FORMAT=TRADITIONAL SELECT", mysql8("const"));
     world.server.next("FOR UPDATE NOWAIT", Answer{});
   }
   CHECK(world.refused().code == ErrorCode::kMisconfigured);
   CHECK(world.server.planned.empty());
+}
+
+TEST_CASE("a row is given back before its record is changed, which may have to wait") {
+  World world(Strategy::kRow);
+  world.server.next("FOR UPDATE NOWAIT", kGot);
+  world.granted();
+  world.server.log.clear();
+  world.server.next("ROLLBACK", Answer{});
+  SUBCASE("it is") {}
+  SUBCASE("it waits for ever") { world.server.next("MAX(version)", Fault::kSilent); }
+  CHECK(world.lock().release(world.at(30s)));
+  REQUIRE_FALSE(world.server.log.empty());
+  CHECK(world.server.log.front() == "ROLLBACK");
+  CHECK(world.clock.since_start() <= 1s);
+}
+
+TEST_CASE("a wait for a row ends when the server has begun to refuse changes, and is no wait for a holder any more") {
+  constexpr char kNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
+  World world(Strategy::kRow);
+  world.spec.wait.until = world.at(20s);
+  world.server.gate_is_taken = true;
+  world.server.next("FOR UPDATE NOWAIT", 1205);
+  world.server.next(kNothing, Answer{});  // a holder, then
+  world.server.next(kNothing, Answer{});  // after 5 s, too
+  int code = 0;
+  SUBCASE("it waits for the end of statements") { code = 1205; }
+  SUBCASE("it is read-only") { code = 1836; }
+  world.server.next(kNothing, code);
+  world.server.next("KILL", Answer{});
+  for (int i = 0; i < 500; ++i) {
+    world.server.next("FOR UPDATE NOWAIT", 1205);
+    world.server.next(kNothing, 1836);
+  }
+  const Error error = world.refused();
+  CHECK(error.code == ErrorCode::kUnavailable);
+  CHECK(world.server.heard("/* dlock waits row") == 1);
 }
 
 TEST_CASE("a waiter in the server's queue is granted when its turn comes, and counts from after it") {
