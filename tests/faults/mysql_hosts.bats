@@ -47,6 +47,13 @@ switch_over() { # OLD NEW: at $at
   [ ! -e ran ]
 }
 
+@test "doctor of a primary with its replica is ok, in whatever order: changes are tried where they are to be made" {
+  run -0 dlock doctor
+  [[ "$output" == *"$(port_of two): is read-only, a replica"* && "$output" != *fail* ]]
+  run -0 dlock doctor -b "mysql://app@127.0.0.1:$(port_of two),127.0.0.1:$(port_of one)/locks"
+  run -69 dlock doctor -b "$(mysql_url two)"
+}
+
 # bats test_tags=all
 @test "a server whose InnoDB is read-only, whatever its read_only, is not the writable one" {
   kill_server two TERM

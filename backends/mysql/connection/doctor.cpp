@@ -37,19 +37,21 @@ Finding version(const std::string& server, const std::string& text) {
   return Finding::warn(server + ": version " + text + " is untested", "use MariaDB 10.6 or later, or MySQL 8 or later");
 }
 
+bool is_replica(const Variables& variables) {
+  return is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
+}
+
 Finding writable(const std::string& server, const Variables& variables, bool alone) {
-  const bool read_only = is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
-  if (!read_only) return Finding::ok(server + ": accepts writes");
+  if (!is_replica(variables)) return Finding::ok(server + ": accepts writes");
   const std::string what = server + ": is read-only, a replica";
   return alone ? Finding::fail(what, "give dlock the primary, or all servers: mysql://h1,h2/db") : Finding::ok(what);
 }
 
-Finding galera(const std::string& server, Strategy strategy) {
-  if (strategy == Strategy::kLease) {
-    return Finding::ok(server + ": part of a Galera cluster: waiters poll, in the order of arrival on all nodes");
-  }
+/// Of a server whose fellows take changes, too.
+Finding one_of_several(const std::string& server, const std::string& kind, Strategy strategy) {
+  const std::string what = server + ": " + kind;
+  if (strategy == Strategy::kLease) return Finding::ok(what + ": waiters poll, in the order of arrival on all nodes");
   const bool bound = strategy == Strategy::kSession || strategy == Strategy::kRow;
-  const std::string what = server + ": is a node of a Galera cluster";
   return bound ? Finding::fail(what, "locks of one server do not hold on the others: use strategy=lease")
                : Finding::ok(what);
 }
@@ -65,6 +67,12 @@ Finding connections(const std::string& server, const std::string& most) {
   return leading_number<int>(most) < kFewConnections ? Finding::warn(what, "raise max_connections") : Finding::ok(what);
 }
 
+/// Leases are taken by batches.
+DatabaseSettings as_used(DatabaseSettings server, Strategy strategy) {
+  server.batches = strategy == Strategy::kLease;
+  return server;
+}
+
 class Examination {
  public:
   Examination(const DatabaseSettings& server, const Settings& settings, const Dial& dial, const Runtime& runtime)
@@ -72,7 +80,7 @@ class Examination {
         settings_(settings),
         runtime_(runtime),
         name_(server.endpoint.text()),
-        database_(dial(server)) {}
+        database_(dial(as_used(server, settings.strategy))) {}
 
   std::vector<Finding> findings() {
     if (!take(await(*database_, runtime_.clock, soon(), nullptr))) return std::move(findings_);
@@ -83,7 +91,7 @@ class Examination {
     }
     settings();
     tables();
-    rights();
+    if (!relieved_) rights();
     return std::move(findings_);
   }
 
@@ -102,7 +110,8 @@ class Examination {
 
   bool measure() {
     const TimePoint before = runtime_.clock.now();
-    const auto time = ask_for("SELECT " + std::string(kServerMicroseconds));
+    const char* before_it = settings_.strategy == Strategy::kLease ? "DO 1;" : "";
+    const auto time = ask_for(before_it + std::string("SELECT ") + kServerMicroseconds);
     if (!time || time->rows.empty()) return false;
     const auto wall = runtime_.clock.wall();
     findings_.push_back(Finding::ok(name_ + ": answers in " + human_duration(runtime_.clock.now() - before)));
@@ -115,12 +124,14 @@ class Examination {
   void settings() {
     const auto shown = ask_for(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version','read_only','super_read_only','wsrep_on',"
-        "'innodb_flush_log_at_trx_commit','max_connections','innodb_read_only')");
+        "'innodb_flush_log_at_trx_commit','max_connections','innodb_read_only',"
+        "'group_replication_single_primary_mode')");
     if (!shown) return;
     Variables variables;
     for (const Row& row : shown->rows) {
       if (row.size() == 2) variables[row[0].value_or("")] = row[1].value_or("");
     }
+    relieved_ = is_replica(variables) && settings_.servers.size() > 1;
     const auto judged = judge_variables(name_, variables, settings_.strategy, settings_.servers.size() == 1);
     findings_.insert(findings_.end(), judged.begin(), judged.end());
   }
@@ -171,6 +182,7 @@ class Examination {
   const std::string name_;
   std::unique_ptr<Database> database_;
   std::vector<Finding> findings_;
+  bool relieved_ = false;  ///< a replica of another server of the URL, which takes the changes
 };
 
 }  // namespace
@@ -188,7 +200,10 @@ std::vector<Finding> judge_variables(const std::string& server, const Variables&
   std::vector<Finding> findings;
   if (const auto text = value(variables, "version"); !text.empty()) findings.push_back(version(server, text));
   if (variables.contains("read_only")) findings.push_back(writable(server, variables, alone));
-  if (is_on(value(variables, "wsrep_on"))) findings.push_back(galera(server, strategy));
+  if (is_on(value(variables, "wsrep_on")))
+    findings.push_back(one_of_several(server, "is a node of a Galera cluster", strategy));
+  if (value(variables, "group_replication_single_primary_mode") == "OFF")
+    findings.push_back(one_of_several(server, "is one of several primaries (Group Replication)", strategy));
   if (const auto flush = value(variables, "innodb_flush_log_at_trx_commit"); !flush.empty()) {
     findings.push_back(durability(server, flush));
   }

@@ -22,16 +22,18 @@ constexpr Duration kConnectBudget = 5s;
 constexpr char kNone[] = "1000000";  ///< no segment
 static_assert(kMostSegments < 1'000'000);
 
+constexpr char kDatabase[] = "LEFT(SHA2(DATABASE(),256),32)";  ///< in as many characters as MySQL has left for it
+
 /// `segment`: an SQL expression. Names are the server's, not the database's, and have 64 characters at most. NULL,
 /// which locks nothing, where the other nodes of a cluster would not see the lock.
 std::string lock_expression(const std::string& stock, const std::string& segment) {
-  return "CONCAT('dlock:',IF(" + std::string(kGalera) + ",NULL,MD5(DATABASE())),'." + stock + ".'," + segment + ")";
+  return "CONCAT('dlock:',IF(" + std::string(kGalera) + ",NULL," + kDatabase + "),'." + stock + ".'," + segment + ")";
 }
 
 /// The holder of this one is the next at the segment, and has it only as long as the wait: so the queues are equally
 /// long.
 std::string seat_expression(const std::string& stock, const std::string& segment) {
-  return "CONCAT('dlock:',MD5(DATABASE()),'+" + stock + ".'," + segment + ")";
+  return "CONCAT('dlock:'," + std::string(kDatabase) + ",'+" + stock + ".'," + segment + ")";
 }
 
 std::string seconds_text(Duration wait) {

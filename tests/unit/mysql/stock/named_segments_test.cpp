@@ -91,14 +91,14 @@ TEST_CASE("named segments: who queues has the seat behind the holder's, and leav
   World w;
   REQUIRE(w.lock_one("4", "0"));
   const std::string& batch = w.server.log.back();
-  const std::string seat = "GET_LOCK(CONCAT('dlock:',MD5(DATABASE()),'+7.',segment),0)=1";
+  const std::string seat = "GET_LOCK(CONCAT('dlock:',LEFT(SHA2(DATABASE(),256),32),'+7.',segment),0)=1";
   const std::size_t first = batch.find(seat);
   REQUIRE(first != std::string::npos);
   CHECK(batch.find("'.7.',segment),0)=1") < first);
   CHECK(batch.find("LIMIT 1", batch.rfind(seat)) < batch.rfind("LIMIT 1"));  // where all are taken: any
   StockRequest here = w.request;
   here.only_segment = 4;
-  const char* left = ",0)),RELEASE_LOCK(CONCAT('dlock:',MD5(DATABASE()),'+7.',4))";
+  const char* left = ",0)),RELEASE_LOCK(CONCAT('dlock:',LEFT(SHA2(DATABASE(),256),32),'+7.',4))";
   w.server.next(left, Answer{{{"77"}}, 0});
   CHECK(w.locks->reserve_at_once(here, w.owner, 30s, 4, w.clock.now() + 2s, w.limit()));
   CHECK(w.server.planned.empty());
@@ -129,7 +129,7 @@ TEST_CASE("named segments: the wait for a lock and the reservation are one round
   REQUIRE(w.lock_one("4", "0"));
   StockRequest here = w.request;
   here.only_segment = 4;
-  w.server.next("GET_LOCK(CONCAT('dlock:',IF(@dlock_galera,NULL,MD5(DATABASE())),'.7.',4),2.500)=1",
+  w.server.next("GET_LOCK(CONCAT('dlock:',IF(@dlock_galera,NULL,LEFT(SHA2(DATABASE(),256),32)),'.7.',4),2.500)=1",
                 Answer{{{"77"}}, 0});
   const auto answer = w.locks->reserve_at_once(here, w.owner, 30s, 4, w.clock.now() + 2500ms, w.limit());
   REQUIRE(answer);
