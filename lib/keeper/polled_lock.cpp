@@ -99,8 +99,8 @@ void PolledLock::give_up() {
     (void)store_->give_back(acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveBackBudget));
 }
 
-Renewal PolledLock::held(TimePoint /*now*/) {
-  auto why = store_->ended();
+Renewal PolledLock::held(TimePoint now) {
+  auto why = store_->disturbed(now);
   return why ? Renewal(RenewalDue{std::move(*why)}) : RenewalHeld{};
 }
 

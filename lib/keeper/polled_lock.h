@@ -42,9 +42,10 @@ class PollableLock {
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
 
   /// Between two calls: descriptors that show that a server has ended its connection, and with it perhaps forgotten the
-  /// lock; and once why, of each connection that was in use.
+  /// lock, or that the lock has changed there; when to look without any; and once why the lock is to be renewed now.
   virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
-  virtual std::optional<std::string> ended() { return std::nullopt; }
+  virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
+  virtual std::optional<std::string> disturbed(TimePoint /*now*/) { return std::nullopt; }
 };
 
 /// The pause after the `tries`th refusal: grows from 20 ms to 250 ms, by chance between its half and the whole, so that
@@ -59,7 +60,7 @@ class PolledLock final : public LockDriver, private Acquirer {
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
   void add_interest(std::vector<pollfd>& fds) const override { store_->add_interest(fds); }
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  std::optional<TimePoint> wake_at() const override { return store_->wake_at(); }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override;

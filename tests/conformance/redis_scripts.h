@@ -36,6 +36,11 @@ class Table final : public ScriptTable {
       command.insert(command.end(),
                      {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
     else if (script[0] == "renew") command.insert(command.end(), {"4", n.key, n.fence, n.holders, n.until, n.wake});
+    else if (script[0] == "renew-lock" || script[0] == "release-lock")
+      command.insert(command.end(), {"1", n.key, n.wake});
+    else if (script[0] == "renew-end") command.insert(command.end(), {"1", n.until});
+    else if (script[0] == "keep-record") command.insert(command.end(), {"1", n.holders});
+    else if (script[0] == "revoke-record") command.insert(command.end(), {"1", n.holders, n.wake});
     else if (script[0] == "renew-alone") command.insert(command.end(), {"3", n.key, n.fence, n.holders, n.wake});
     else command.insert(command.end(), {"6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake});
     command.insert(command.end(), script.begin() + 1, script.end());
@@ -45,6 +50,11 @@ class Table final : public ScriptTable {
   static const char* text_of(const std::string& name) {
     if (name == "acquire") return native_scripts::kAcquire;
     if (name == "renew" || name == "renew-alone") return native_scripts::kRenew;
+    if (name == "renew-lock") return native_scripts::kRenewLock;
+    if (name == "renew-end") return native_scripts::kRenewEnd;
+    if (name == "release-lock") return native_scripts::kReleaseLock;
+    if (name == "revoke-record") return native_scripts::kRevokeRecord;
+    if (name == "keep-record") return deployment_scripts::kKeepRecord;
     if (name == "release") return native_scripts::kRelease;
     if (name == "force") return native_scripts::kForce;
     if (name == "read") return native_scripts::kReadState;

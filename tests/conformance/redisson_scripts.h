@@ -40,6 +40,7 @@ class Table final : public ScriptTable {
     if (!renews) names.push_back("forced");
     if (!renews && kind == "fenced") names.push_back("counter");
     if (!renews && kind == "fair") names.insert(names.end(), {"queue", "ends", "waiting"});
+    if (renews && kind == "rw") names.push_back("me1");
     command.push_back(std::to_string(names.size()));
     for (const std::string& wanted : names) command.push_back(key(wanted));
     command.insert(command.end(), {key("told"), "RPUSH", stem_});

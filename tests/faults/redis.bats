@@ -258,6 +258,21 @@ calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$
 }
 
 # bats test_tags=all
+@test "twenty holders at a server that can track one key: each asks once a second at the most, and hears that it lost its lock" {
+  redis_cli one config set tracking-table-max-keys 1
+  local n
+  for n in {1..20}; do start_watched "holder$n" dlock run --ttl 60s "k$n" -- sleep 60; done
+  for n in {1..20}; do wait_until is_held "k$n"; done
+  sleep 3 # their pauses have grown
+  redis_cli one config resetstat
+  sleep 2
+  echo "$(calls_of get) GETs in 2 s"
+  [ "$(calls_of get)" -lt 100 ]
+  redis_cli one del k1
+  [ "$(how_ended holder1)" = "exit 79" ]
+}
+
+# bats test_tags=all
 @test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" { everybody_is_killed; }
 
 # --- operators -------------------------------------------------------------------------------------------------------

@@ -390,3 +390,18 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
   run -69 dlock fence disk 101 -- touch ran
   [ ! -e ran ]
 }
+
+@test "force-release: the holder hears of it within a second, before and after a renewal" {
+  five_servers
+  local n before
+  for n in 1 2; do
+    start_watched "a$n" dlock run --ttl 12s "k$n" -- sleep 60
+    wait_until is_held "k$n"
+    sleep $((n * 5 - 4)) # the second one has renewed
+    before=$(now_ms)
+    run -0 dlock force-release --yes "k$n"
+    [ "$(how_ended "a$n")" = "exit 79" ]
+    echo "after $(($(now_ms) - before)) ms"
+    (($(now_ms) - before < 1000 * slowness))
+  done
+}

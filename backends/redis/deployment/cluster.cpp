@@ -43,6 +43,7 @@ class ClusterDeployment final : public Deployment {
                                   Control* control) override {
     const std::uint16_t slot = key_slot(key);
     Attempt attempt{.until = until, .control = control};
+    split_ = false;
     while (true) {
       refused_ = true;
       auto node = node_for(slot, attempt);
@@ -63,6 +64,8 @@ class ClusterDeployment final : public Deployment {
       }
       if (redirected && ++attempt.hops <= kHops) continue;
       refused_ = true;
+      split_ = leaves_split_ && (*replies)[verdict.at].is_error("TRYAGAIN");
+      if (split_) return Error{ErrorCode::kUnavailable, "the slot of its keys moves: " + attempt.trouble, ""};
       if (auto rested = rest(attempt); !rested) return rested.error();
     }
   }

@@ -44,6 +44,11 @@ class Deployment {
   /// have refused it (LOADING, BUSY, MOVED, CLUSTERDOWN).
   bool was_refused() const { return refused_; }
 
+  /// True: a call() whose keys are in two places, because the slot moves (TRYAGAIN), fails at once instead of waiting
+  /// for the end of the move, and is_split() says so: the caller then asks for one key after the other.
+  void leave_split(bool leaves) { leaves_split_ = leaves; }
+  bool is_split() const { return split_; }
+
   /// When the request of the last successful call() began to be written, or just before: a lease counts from here, so
   /// that looking for the server and connecting to it takes nothing off it.
   TimePoint asked_at() const { return asked_at_; }
@@ -64,6 +69,8 @@ class Deployment {
   std::int64_t known_replicas_ = 0;
   bool insists_ = true;
   bool refused_ = false;
+  bool leaves_split_ = false;
+  bool split_ = false;
 };
 
 /// The settings for `endpoint` that `url` asks for (user, password, database, TLS, client name, address-map).

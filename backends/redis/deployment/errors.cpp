@@ -36,10 +36,12 @@ std::string without_place(const std::string& text) {
 /// Nor is a script that stands among the words of a command that the server does not know.
 std::string without_arguments(const std::string& text) { return text.substr(0, text.find(", with args beginning")); }
 
+constexpr const char* kFull = " is out of memory (maxmemory) and takes nothing new";
+
 /// The server lives, and takes nothing at the moment.
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
-    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes nothing new",
+    return Error{ErrorCode::kUnavailable, store + kFull,
                  "raise maxmemory, or free some memory; what is held can still be renewed and released"};
   }
   if (is_refused_for(reply, "MISCONF")) {
@@ -75,6 +77,12 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
                  "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
   return Error{code_of(reply), what, "look at it with: dlock doctor"};
+}
+
+Error of_request_to_holder(Error error, const LockName& name) {
+  if (error.message.find(kFull) == std::string::npos) return error;
+  error.next = "raise maxmemory, or free some memory; what works without it: dlock force-release " + name.typed();
+  return error;
 }
 
 Error not_understood(const std::string& store) {

@@ -6,11 +6,15 @@
 
 #include "backends/redis/wire/reply.h"
 #include "lib/base/result.h"
+#include "lib/lock/lock_name.h"
 
 namespace dlock::redis {
 
 /// The error that `reply` means for users of dlock; nullopt if it is not an error reply.
 std::optional<Error> error_of(const Reply& reply, const std::string& store);
+
+/// The same error of a request to a holder: where the server is full, a force-release is what works.
+Error of_request_to_holder(Error error, const LockName& name);
 
 /// The error for an answer that our script cannot have given: another program writes to dlock's keys.
 Error not_understood(const std::string& store);

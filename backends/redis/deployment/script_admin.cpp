@@ -2,6 +2,7 @@
 #include "backends/redis/deployment/script_admin.h"
 
 #include "backends/redis/deployment/companions.h"
+#include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
 #include "lib/keeper/insist.h"
 
@@ -64,7 +65,9 @@ Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, c
   auto lock = open(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
-  return insist(runtime_.clock, until, kAskAgainPause, [&] { return (*lock)->revoke(shown, by, until); }).answer;
+  const auto asked =
+      insist(runtime_.clock, until, kAskAgainPause, [&] { return (*lock)->revoke(shown, by, until); }).answer;
+  return asked ? asked : of_request_to_holder(asked.error(), name);
 }
 
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {

@@ -8,55 +8,12 @@
 #include <vector>
 
 #include "backends/redis/deployment/script_store.h"
-#include "backends/redis/wire/connection.h"
-#include "lib/base/clock.h"
+#include "backends/redis/deployment/wake_channel.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 
 namespace dlock::redis {
-
-/// The second connection of a lock: hears the channel of this waiter or holder, and changes of keys that the first
-/// connection has read (CLIENT TRACKING with REDIRECT, Redis 6). Nothing here fails: where a server refuses either, the
-/// owner has to ask from time to time. Single-threaded.
-class WakeChannel {
- public:
-  explicit WakeChannel(Clock& clock) : clock_(clock) {}
-
-  /// Connects to the server of `main` and subscribes to `channel`. True: the server has confirmed it. `sharded`:
-  /// subscribes also to messages within the slot (SPUBLISH, Redis 7).
-  bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
-            bool sharded = false);
-  bool is_open() const { return connection_ && !connection_->is_closed(); }
-  /// Closes this if the lock is asked for on another server by now (a slot has moved, a failover): messages go there.
-  void follow(const Connection* main) {
-    if (is_open() && main && !(main->settings().endpoint == connection_->settings().endpoint)) close();
-  }
-  void close() {
-    connection_.reset();
-    pauses_until_.reset();
-  }
-
-  /// "CLIENT TRACKING ON REDIRECT this", to be sent on the main connection.
-  Command tracking(bool all_reads) const;
-
-  void add_interest(std::vector<pollfd>& fds) const;
-  /// When heard() has to be called even if no descriptor is ready.
-  std::optional<TimePoint> wake_at() const { return pauses_until_; }
-  /// True if a message or a change has come since the last call. Closes this when the connection breaks. Changes that
-  /// come too often are reported together, a little later.
-  bool heard(TimePoint now);
-
- private:
-  void note_change(TimePoint now);
-
-  Clock& clock_;
-  std::unique_ptr<Connection> connection_;
-  std::string id_;
-  TimePoint changes_since_{};
-  int changes_ = 0;  ///< since changes_since_, which is at most a second ago
-  std::optional<TimePoint> pauses_until_;
-};
 
 inline constexpr Duration kFirstPollPause =
     std::chrono::milliseconds(10);  ///< between the first two attempts of a waiter that polls

@@ -78,6 +78,15 @@ Result<ScriptStore::Answer> ScriptStore::run_confirmed(const std::vector<Command
   }
 }
 
+std::string ScriptStore::keep_record(const Owner& owner, Duration ttl, const std::string& ran, TimePoint until,
+                                     Control* control) {
+  const TimePoint now = clock_.now();
+  const auto kept = run({"EVAL", deployment_scripts::kKeepRecord, "1", beside_.holders, holder_of(owner), ms_text(ttl),
+                         ran.empty() ? "" : ran_word(ran)},
+                        now + (until - now) / 4, control);
+  return kept && kept->size() == 2 ? (*kept)[1].text : std::string();
+}
+
 std::string ScriptStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
   const auto replies = deployment_.call(key(), {{"HGET", beside_.forced, holder_of(owner)}}, until, control);
   const bool told = replies && replies->size() == 1 && replies->front().is_text();

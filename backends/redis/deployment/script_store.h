@@ -57,7 +57,7 @@ class ScriptStore {
   /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.
   virtual Command state_command() const = 0;
   Result<LockState> state_in(Reply reply, WallTime asked);
-  Result<LockState> read_state(TimePoint until, Control* control);
+  virtual Result<LockState> read_state(TimePoint until, Control* control);
   const std::string& key() const { return beside_.key; }  ///< the server in charge of it has the lock
   /// Frees the lock by force and leaves the note `by`; where `shown` has no holder, takes unheard(shown) out of the
   /// queue. Conflict if they are not those in `shown`.
@@ -95,12 +95,28 @@ class ScriptStore {
   /// Of the answer to state_command(), which has just come.
   virtual Result<LockState> understood(const Answer& parts, WallTime asked) = 0;
 
+  static bool is_renewed(const Answer& answer) { return answer[0].text == "renewed"; }
+
   Result<Answer> run(Command command, TimePoint until, Control* control);
   /// The same for a change: an answer for which `done` holds counts only if the demanded replicas have the change.
   Result<Answer> run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until, Control* control);
   /// The same for a request that the caller keeps for its next call. REQUIRES: one command.
   Result<Answer> run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&), TimePoint until,
                                Control* control);
+
+  /// `ask()`, a request of several keys, fails at once while these are in two places: deployment_.is_split().
+  template <typename Ask>
+  auto unless_split(const Ask& ask) {
+    deployment_.leave_split(true);
+    auto answer = ask();
+    deployment_.leave_split(false);
+    return answer;
+  }
+  /// Of a renewal by one key after the other: makes the record of `owner` last as long, and notes `ran` in it. Returns
+  /// it; empty: it is not there, or cannot be reached soon, which says nothing about the lock.
+  std::string keep_record(const Owner& owner, Duration ttl, const std::string& ran, TimePoint until, Control* control);
+  /// A lease counts from here, whatever was sent since.
+  void count_from(TimePoint sent) { sent_ = sent; }
 
   Deployment& deployment_;
   NativeNames beside_;

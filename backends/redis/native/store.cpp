@@ -170,6 +170,7 @@ Command NativeStore::command_of(const char* script, std::size_t keys, std::vecto
 
 Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
   several_ = ask.mode != Mode::kExclusive;
+  delay_ = ask.lock_delay;
   std::string flags;
   if (ask.enqueue) flags += 'e';
   if (ask.fair) flags += 'f';
@@ -220,8 +221,9 @@ const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration
 
 Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
                                         TimePoint until, Control* control) {
-  auto answer = run_confirmed(
-      renewal_of(owner, ttl, exact, ran), [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+  auto answer =
+      unless_split([&] { return run_confirmed(renewal_of(owner, ttl, exact, ran), is_renewed, until, control); });
+  if (!answer && deployment_.is_split()) return renew_split(owner, ttl, exact, ran, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (!several_ && e[0].text == "lost" && e.size() > 1 && e[1].text.starts_with("dlock:")) {
@@ -233,20 +235,79 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   }
   if (e[0].text != "lost") return not_understood(store_);
-  const bool free = e.size() < 2 || e[1].text.empty() || several_;  // a shared hold excludes no other shared one
-  return Error{ErrorCode::kLost,
-               free ? store_ + " no longer has this lock (it expired, was deleted, or the server forgot it)"
-                    : "it has another holder on " + store_};
+  return lost(e);
+}
+
+Error NativeStore::lost(const Answer& answer) const {
+  const bool free = answer.size() < 2 || answer[1].text.empty() || several_;  // a shared hold excludes no shared one
+  return {ErrorCode::kLost, free
+                                ? store_ + " no longer has this lock (it expired, was deleted, or the server forgot it)"
+                                : "it has another holder on " + store_};
+}
+
+Result<FencingToken> NativeStore::renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                              TimePoint until, Control* control) {
+  const std::string record = keep_record(owner, ttl, ran, until, control);
+  Participant known;
+  const Duration delay = record.empty() ? delay_ : std::chrono::milliseconds(add_record(known, record));
+  const auto renewed = renew_keys(owner, ttl, exact, delay, until, control);
+  if (!renewed) return renewed.error();
+  if (renewed->front().text == "lost") return lost(*renewed);
+  if (!is_renewed(*renewed)) return not_understood(store_);
+  revoked_ = revocation_of(record);
+  return known.token;
+}
+
+/// The lease counts from the first of these, whose key is the lock's own.
+Result<ScriptStore::Answer> NativeStore::renew_keys(const Owner& owner, Duration ttl, bool exact, Duration delay,
+                                                    TimePoint until, Control* control) {
+  const std::vector<std::string> lease{owner.text(), ms_text(ttl), exact ? "1" : "0", ms_text(delay)};
+  Command lock{"EVAL", native_scripts::kRenewLock, "1", beside_.key, beside_.wake};
+  lock.insert(lock.end(), lease.begin(), lease.end());
+  auto answer = run_confirmed(
+      std::move(lock), [](const Answer& e) { return e[0].text != "lost"; }, until, control);
+  if (!answer || answer->front().text != "several") return answer;
+  several_ = true;
+  const TimePoint first = sent();
+  Command end{"EVAL", native_scripts::kRenewEnd, "1", beside_.until};
+  end.insert(end.end(), lease.begin(), lease.end());
+  answer = run_confirmed(std::move(end), is_renewed, until, control);
+  count_from(first);
+  return answer;
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
-  auto answer =
-      run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}), until, nullptr);
+  auto answer = unless_split([&] {
+    return run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}), until,
+               nullptr);
+  });
+  if (!answer && deployment_.is_split()) return release_split(owner, until);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "released") return {};
   if (e[0].text == "gone") return not_held(name_);
   return not_understood(store_);
+}
+
+/// Out of the queue, too, as far as that is reached.
+Result<void> NativeStore::release_split(const Owner& owner, TimePoint until) {
+  const auto answer =
+      run({"EVAL", native_scripts::kReleaseLock, "1", beside_.key, beside_.wake, owner.text()}, until, nullptr);
+  if (!answer) return answer.error();
+  bool released = answer->front().text == "released";
+  const auto remove = [&](const char* command, const std::string& key) {
+    return deployment_.call(beside_.key, {{command, key, owner.text()}}, until, nullptr);
+  };
+  if (answer->front().text == "several") {
+    const auto removed = remove("ZREM", beside_.until);
+    if (!removed) return removed.error();
+    if (auto error = error_of(removed->front(), store_)) return *error;
+    released = removed->front().integer == 1;
+  }
+  (void)remove("HDEL", beside_.holders);
+  (void)remove("ZREM", beside_.queue);
+  (void)remove("HDEL", beside_.waiting);
+  return released ? Result<void>() : not_held(name_);
 }
 
 Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
@@ -263,12 +324,43 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
 }
 
 Result<void> NativeStore::revoke(const LockState& shown, const std::string& by, TimePoint until) {
-  auto answer = run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr);
+  auto answer = unless_split(
+      [&] { return run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr); });
+  if (!answer && deployment_.is_split()) {
+    Command command{"EVAL", native_scripts::kRevokeRecord, "1", beside_.holders, beside_.wake};
+    for (std::string& word : shown_to(by, shown)) command.push_back(std::move(word));
+    answer = run(std::move(command), until, nullptr);
+  }
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "foreign") return cannot_be_asked(name_, "another client than dlock has it");
   if (e[0].text != "asked" || e.size() != 2) return not_understood(store_);
   return e[1].integer > 0 ? Result<void>() : other_holders(name_);
+}
+
+Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
+  auto state = unless_split([&] { return ScriptStore::read_state(until, control); });
+  return !state && deployment_.is_split() ? read_split(until, control) : std::move(state);
+}
+
+/// Who waits is left out: it may be anywhere.
+Result<LockState> NativeStore::read_split(TimePoint until, Control* control) {
+  const WallTime asked = clock_.wall();
+  auto parts = run({"EVAL", native_scripts::kReadLock, "1", beside_.key, beside_.wake}, until, control);
+  if (!parts) return parts.error();
+  const Command beside[] = {{"HGETALL", beside_.holders}, {"ZRANGE", beside_.until, "0", "-1", "WITHSCORES"}};
+  for (const Command& command : beside) {
+    auto reply = deployment_.call(beside_.key, {command}, until, control);
+    if (!reply) return reply.error();
+    if (auto error = error_of(reply->front(), store_)) return *error;
+    parts->push_back(std::move(reply->front()));
+  }
+  const Reply none{Reply::Kind::kArray, "", 0, {}};
+  const Reply zero{Reply::Kind::kInteger, "", 0, {}};
+  parts->insert(parts->end(), {none, none, zero, zero});
+  auto state = understood(*parts, asked);
+  if (state) state->waiters_known = false;
+  return state;
 }
 
 Command NativeStore::state_command() const { return command_of(native_scripts::kReadState, kAllKeys, {}); }

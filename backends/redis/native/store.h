@@ -48,8 +48,19 @@ class NativeStore final : public ScriptStore {
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
   Command state_command() const override;
+  Result<LockState> read_state(TimePoint until, Control* control) override;
 
  private:
+  // While a slot moves the keys of a lock may be in two places, in any order. Then each step asks for one key alone,
+  // and the lock's own one decides; what is missing beside it says nothing.
+  Result<FencingToken> renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                   TimePoint until, Control* control);
+  Result<Answer> renew_keys(const Owner& owner, Duration ttl, bool exact, Duration delay, TimePoint until,
+                            Control* control);
+  Result<void> release_split(const Owner& owner, TimePoint until);
+  Result<LockState> read_split(TimePoint until, Control* control);
+  Error lost(const Answer& answer) const;
+
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact, const std::string& ran);
@@ -63,6 +74,7 @@ class NativeStore final : public ScriptStore {
   };
 
   bool several_ = false;            ///< whether the last known hold has other holders beside it
+  Duration delay_{0};               ///< the lock-delay that was asked for last
   std::optional<Renewal> renewal_;  ///< the last request to renew, kept because a holder repeats it
 };
 

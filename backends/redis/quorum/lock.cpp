@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/redis/quorum/key_watch.h"
 #include "backends/redis/quorum/store.h"
 #include "lib/keeper/polled_lock.h"
 #include "lib/lock/lease.h"
@@ -23,6 +24,8 @@ constexpr Duration kGrace = 50ms;
 constexpr Duration kReleaseGrace = 5ms;
 /// How long a loser asks for the reason: it is lost already.
 constexpr Duration kWhyBudget = 200ms;
+/// For opening what tells of changes: little beside a lease.
+constexpr Duration kWatchBudget = 500ms;
 /// How long a request that is on its way anyhow is watched.
 constexpr Duration kGiveBackWait = 20ms;
 
@@ -48,7 +51,8 @@ class QuorumLock final : public PollableLock {
         runtime_(runtime),
         round_(group_, spec.name, store_name_),
         owner_(spec.owner.text()),
-        servers_(group_.size()) {}
+        servers_(group_.size()),
+        watch_(group_, names_, owner_, runtime.clock) {}
 
   Attempt take(Control& control) override {
     group_.refresh();
@@ -72,6 +76,8 @@ class QuorumLock final : public PollableLock {
     switch (outcome) {
       case Outcome::kWon:
         deadline_ = lease_deadline(sent, spec_.ttl);
+        watch_.was_nothing(runtime_.clock.now());
+        watch(runtime_.clock.now());
         return RenewalRenewed{deadline_, revoked()};
       case Outcome::kRefused:
         tell_back();
@@ -118,8 +124,16 @@ class QuorumLock final : public PollableLock {
     return round_.state(runtime_.clock.wall(), true);
   }
 
-  void add_interest(std::vector<pollfd>& fds) const override { group_.add_interest(fds); }
-  std::optional<std::string> ended() override { return group_.ended(); }
+  void add_interest(std::vector<pollfd>& fds) const override {
+    group_.add_interest(fds);
+    watch_.add_interest(fds);
+  }
+  std::optional<TimePoint> wake_at() const override { return watch_.wake_at(); }
+  std::optional<std::string> disturbed(TimePoint now) override {
+    if (auto why = group_.ended()) return why;
+    const auto server = watch_.heard(now, std::min<Duration>(kWatchBudget, spec_.ttl / 12));
+    return server ? std::optional("the lock has changed on " + *server) : std::nullopt;
+  }
 
  private:
   struct Server {
@@ -135,6 +149,11 @@ class QuorumLock final : public PollableLock {
     QuorumQuestion asked = question();
     asked.introduce = kind_ == QuorumKind::kString && servers_[server].introduced != group_.connection(server);
     return asked;
+  }
+
+  /// A Tair cannot tell.
+  void watch(TimePoint at) {
+    if (kind_ == QuorumKind::kString) watch_.begin(at);
   }
 
   TimePoint round_end() const { return runtime_.clock.now() + round_limit(spec_.ttl, group_.size()); }
@@ -182,6 +201,7 @@ class QuorumLock final : public PollableLock {
       return error;
     }
     deadline_ = lease_deadline(sent, spec_.ttl);
+    watch(runtime_.clock.now() + kFirstWatch);
     return Taken{token_, sent};
   }
 
@@ -303,6 +323,7 @@ class QuorumLock final : public PollableLock {
   FencingToken token_;
   TimePoint deadline_{};
   std::vector<Server> servers_;
+  KeyWatch watch_;
 };
 
 }  // namespace

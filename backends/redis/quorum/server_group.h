@@ -42,6 +42,9 @@ class ServerGroup {
   std::size_t size() const { return servers_.size(); }
   std::string name(std::size_t server) const { return servers_[server].connection->settings().endpoint.text(); }
 
+  /// Its connection is as refresh() has left it.
+  const Connection& at(std::size_t server) const { return *servers_[server].connection; }
+
   /// Notices which connections have ended and opens those that are closed. Called before ask() where connection()
   /// matters.
   void refresh();

@@ -204,6 +204,7 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
   // A cluster refuses a script while its slot moves if one of its keys is not there: a renewal names those that are.
   std::vector<std::string> keys{beside.key, beside.holders};
   const bool renews = script == scripts_of(kind_).renew;
+  if (renews && kind_ == RedissonKind::kReadWrite) keys.push_back(read_key(me, 1));
   if (!renews) {
     keys.push_back(beside.forced);
     keys.insert(keys.end(), names_.others.begin(), names_.others.end());
@@ -239,13 +240,15 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
 
 Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
                                           TimePoint until, Control* control) {
-  auto answer = run_confirmed(
-      command_of(scripts_of(kind_).renew, holder_of(owner),
-                 {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran)}),
-      [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+  auto answer = unless_split([&] {
+    return run_confirmed(command_of(scripts_of(kind_).renew, holder_of(owner),
+                                    {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran)}),
+                         is_renewed, until, control);
+  });
+  if (!answer && deployment_.is_split()) answer = renew_split(owner, ttl, exact, ran, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
-  if (e.size() != 2) return not_understood(store_);
+  if (e.size() < 2) return not_understood(store_);
   if (e[0].text == "renewed") return token_of(e[1]);
   if (e[0].text != "lost") return not_understood(store_);
   return Error{ErrorCode::kLost, e[1].text == "free"
@@ -253,6 +256,36 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
                                            " no longer has this lock (it expired, was force-unlocked, or the "
                                            "server forgot it)"
                                      : "it has another holder on " + store_};
+}
+
+std::string RedissonStore::read_key(const std::string& field, std::int64_t number) const {
+  return names_.stem + ":" + field + ":rwlock_timeout:" + std::to_string(number);
+}
+
+Result<ScriptStore::Answer> RedissonStore::renew_split(const Owner& owner, Duration ttl, bool exact,
+                                                       const std::string& ran, TimePoint until, Control* control) {
+  const std::string record = keep_record(owner, ttl, ran, until, control);
+  Command command{"EVAL", scripts_of(kind_).renew, "1", names_.beside.key};
+  command.insert(command.end(), {names_.channel, "", names_.stem, holder_of(owner), ms_text(ttl), exact ? "1" : "0"});
+  auto answer = run_confirmed(std::move(command), is_renewed, until, control);
+  if (!answer || !is_renewed(*answer) || answer->size() != 3) return answer;
+  const TimePoint first = sent();
+  const auto reads = keep_reads((*answer)[2].integer, owner, ttl, exact, until, control);
+  count_from(first);
+  if (!reads) return reads.error();
+  if (!record.empty()) (*answer)[1].text = record.substr(0, record.find(' '));
+  return answer;
+}
+
+Result<ScriptStore::Answer> RedissonStore::keep_reads(std::int64_t count, const Owner& owner, Duration ttl, bool exact,
+                                                      TimePoint until, Control* control) {
+  for (std::int64_t number = 1; number <= count; ++number) {
+    auto kept = run_confirmed(
+        {"EVAL", lua::kKeepRead, "1", read_key(holder_of(owner), number), ms_text(ttl), exact ? "1" : "0"},
+        [](const Answer&) { return true; }, until, control);
+    if (!kept) return kept;
+  }
+  return Answer{};
 }
 
 Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until) {

@@ -52,6 +52,12 @@ class RedissonStore final : public ScriptStore {
   std::string holder_of(const Owner& owner) const override { return redisson_field(owner); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Result<void> skip(const LockState& shown, TimePoint until);
+  /// As NativeStore does it while the keys are in two places.
+  Result<Answer> renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
+                             Control* control);
+  Result<Answer> keep_reads(std::int64_t count, const Owner& owner, Duration ttl, bool exact, TimePoint until,
+                            Control* control);
+  std::string read_key(const std::string& field, std::int64_t number) const;
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
 
   RedissonKind kind_;

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads all of it, and changes nothing.
 -- {us, type, value, pttl, holders, ends, the first of the queue, what is known of each of them, how many wait, whether it was
--- ever taken}; of a small hash the value shows whose it is (families.h).
+-- ever taken}
 --- include parts/prologue.lua
-if kind == 'hash' then
-  value = call('HGET', lock, 'mode') or call('HLEN', lock) < 100 and call('HKEYS', lock)[1] or kind
-end
+--- include parts/family.lua
 local first, known = call('ZRANGE', queue, 0, 999), {}
 for i, waiter in ipairs(first) do known[i] = call('HGET', waiting, waiter) or '' end
 return {

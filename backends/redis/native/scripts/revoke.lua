@@ -4,6 +4,7 @@
 -- ARGV: wake, that, owner, token, owner, token, ...
 -- {asked, how many} {foreign}: all are another client's
 --- include parts/prologue.lua
+--- include parts/ask_back.lua
 local asked, foreign = 0, 0
 for i = 3, #ARGV, 2 do
   local owner = ARGV[i]
@@ -13,8 +14,7 @@ for i = 3, #ARGV, 2 do
   if not record then
     if holds or kind ~= 'string' then foreign = foreign + 1 end
   elseif string.match(record, '^%S+') == ARGV[i + 1] then
-    local _, parts = string.gsub(record, '\31', '')
-    if parts < 5 then call('HSET', holders, owner, record .. string.rep('\31', 5 - parts) .. ARGV[2]) end
+    ask_back(owner, record, ARGV[2])
     asked = asked + 1
     if ending then try('PUBLISH', ARGV[1] .. owner, 'asked') end
   end

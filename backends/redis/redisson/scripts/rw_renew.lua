@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- As the watchdog does: only while the hash has our field, and each of our reads. Of the kind rw.
+-- KEYS: ... our first read, which is named so that a slot that moves has it beside the lock; where it stands half moved,
+-- the lock's own key alone: the reads follow (keep_read.lua).
 -- ARGV: ... lease in ms, exact (it may become shorter, but for other holders), how the command has ended
--- {renewed, token} {lost, free|other}
+-- {renewed, token, our reads} {lost, free|other}
 --- include parts/prologue.lua
 --- include parts/rw_state.lua
 --- include parts/record.lua
@@ -10,6 +12,10 @@ if not state or not reads and call('HEXISTS', key, writer) == 0 then
   return {'lost', kind == 'none' and 'free' or 'other'}
 end
 local px, exact = tonumber(ARGV[5]), ARGV[6] == '1'
+if not holders then
+  call('PEXPIRE', key, math.max(px, call('PTTL', key)))
+  return {'renewed', '0', reads_in(reads)}
+end
 -- Changes that a full server allows go first.
 call('HDEL', holders, '')
 for number = 1, reads_in(reads) do
@@ -20,4 +26,4 @@ local keep = math.max(px, exact and rest_of_readers() or call('PTTL', key))
 call('PEXPIRE', key, keep)
 call('PEXPIRE', holders, keep)
 note_ran(me, ARGV[7])
-return {'renewed', '0'}
+return {'renewed', '0', reads_in(reads)}
