@@ -257,6 +257,16 @@ calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$
   [ "$(how_ended waiter2)" = "exit 0" ]
 }
 
+@test "revoke on a full server: 69 within its time, with the force-release that works there" {
+  start_watched a dlock run -q --ttl 20s k -- sleep 60
+  wait_until is_held k
+  redis_cli one config set maxmemory 1
+  run -69 dlock revoke -w 2s k
+  [[ "$output" == *"out of memory"*"dlock force-release k"* ]]
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+}
+
 # bats test_tags=all
 @test "twenty holders at a server that can track one key: each asks once a second at the most, and hears that it lost its lock" {
   redis_cli one config set tracking-table-max-keys 1

@@ -79,8 +79,10 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   return Error{code_of(reply), what, "look at it with: dlock doctor"};
 }
 
+bool is_full(const Error& error) { return error.message.find(kFull) != std::string::npos; }
+
 Error of_request_to_holder(Error error, const LockName& name) {
-  if (error.message.find(kFull) == std::string::npos) return error;
+  if (!is_full(error)) return error;
   error.next = "raise maxmemory, or free some memory; what works without it: dlock force-release " + name.typed();
   return error;
 }

@@ -65,8 +65,9 @@ Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, c
   auto lock = open(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
-  const auto asked =
-      insist(runtime_.clock, until, kAskAgainPause, [&] { return (*lock)->revoke(shown, by, until); }).answer;
+  const auto ask = [&] { return (*lock)->revoke(shown, by, until); };
+  auto asked = ask();
+  if (!asked && !is_full(asked.error())) asked = insist(runtime_.clock, until, kAskAgainPause, ask).answer;
   return asked ? asked : of_request_to_holder(asked.error(), name);
 }
 

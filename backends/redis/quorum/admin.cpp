@@ -86,7 +86,7 @@ class QuorumAdmin final : public AdminCommon {
       asked->info = by;
       QuorumStore round(group_, name, store_);
       const auto outcome = ask_until_known(round, revoke_command(*asked)).answer;
-      if (!outcome) return outcome.error();
+      if (!outcome) return of_request_to_holder(outcome.error(), name);
       if (*outcome == Outcome::kWon) told = {};
     }
     return told;
