@@ -32,7 +32,7 @@ class LocalLock final : public LockSession {
   std::optional<TimePoint> wake_at() const override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override;
-  void command_started(int guard) override;
+  void command_started(const GuardHandles& guard) override;
   void command_ended(int wait_status) override { ran_ = wait_status; }
   Result<void> detach(const DetachSpec& spec) override;
 

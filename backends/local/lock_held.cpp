@@ -87,7 +87,7 @@ int LocalLock::inherited_fd() const {
   return path_.valid() ? path_.fd() : queue_entry_->file().fd();
 }
 
-void LocalLock::command_started(int /*guard*/) {
+void LocalLock::command_started(const GuardHandles& /*guard*/) {
   // Only people miss it if it cannot be written.
   if (queue_entry_) static_cast<void>(static_cast<bool>(queue_entry_->say_pid_namespace()));
 }
@@ -102,7 +102,7 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
     lose();
     return Error{ErrorCode::kLost, std::get<Lost>(events_.back()).why};
   }
-  command_started(-1);
+  command_started({});
   waiter_.reset();
   watch_.reset();
   const auto left = leave_holder(context_, *queue_entry_, path_, spec, ran_);

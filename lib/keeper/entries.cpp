@@ -71,7 +71,7 @@ std::optional<TimePoint> Entries::kills_at() const {
 }
 
 std::optional<TimePoint> Entries::act_at(const Entry& entry) const {
-  if (!entry.guard.valid() || !entry.spec->ends_command || entry.leaves || entry.orphans) return std::nullopt;
+  if (!entry.command || !entry.spec->ends_command || entry.leaves || entry.orphans) return std::nullopt;
   const auto last = kills_at();
   return earlier(last ? std::optional(*last + kill_margin(lease_) / 2) : std::nullopt, entry.end_command);
 }
@@ -87,6 +87,7 @@ std::optional<TimePoint> Entries::wake_at() const {
   const TimePoint now = clock_.now();
   for (const Entry& entry : entries_) {
     if (entry.orphans) first = earlier(first, entry.orphans->wake_at(kills_at()));
+    else if (entry.command) first = earlier(first, entry.command->wake_at());
     else if (entry.kept_until > now) first = earlier(first, entry.kept_until);
   }
   return first;
@@ -110,7 +111,7 @@ bool Entries::is_left(Entry& entry, TimePoint now) {
     entry.orphans->step(now, is_over() ? std::optional(now) : kills_at());
     if (!entry.orphans->gone()) return true;
     entry.orphans.reset();
-    entry.guard.reset();
+    entry.command.reset();
     return is_kept(entry, now);
   }
   entry.link.receive();
@@ -139,16 +140,21 @@ bool Entries::admit(Entry& entry, TimePoint now) {
 }
 
 bool Entries::goes_on(Entry& entry, TimePoint now) {
-  if (auto guard = entry.link.take_started()) entry.guard = std::move(*guard);
+  if (auto guard = entry.link.take_started(); guard && guard->process.valid()) {
+    entry.command.emplace(processes_, std::move(*guard), now, spec_.renew_interval);
+  }
+  if (entry.command) entry.command->step(now);
   if (entry.link.withdraw_by()) entry.link.tell(Withdrawn{});
   if (entry.link.withdraw_by() || entry.link.over()) return false;
   if (entry.link.release_by()) return entry.leaves = true;
   if (const auto spec = entry.link.take_detach()) detach(entry, *spec, now);
   const bool gone = entry.link.gone();
-  if (gone && !entry.guard.valid()) return is_kept(entry, now);
+  if (gone && !entry.command) return is_kept(entry, now);
   const auto act = act_at(entry);
   if (!gone && (!act || now < *act)) return act || !is_over();
-  entry.orphans.emplace(processes_, entry.guard, now, gone && !is_over() ? entry.spec->kill_after : Duration(0));
+  const Duration kill_after = gone && !is_over() ? entry.spec->kill_after : Duration(0);
+  entry.orphans.emplace(processes_, *entry.command, now,
+                        Orphans::Spec{kill_after, is_over() ? Duration(0) : lease_, {}, &outer_});
   return true;
 }
 

@@ -21,8 +21,9 @@ namespace dlock {
 /// never blocking.
 class Entries {
  public:
-  Entries(Processes& processes, Clock& clock, const LockSpec& spec)
-      : processes_(processes), clock_(clock), spec_(spec) {}
+  /// `outer`: the command of the outermost run, once it has one.
+  Entries(Processes& processes, Clock& clock, const LockSpec& spec, const std::optional<WatchedCommand>& outer)
+      : processes_(processes), clock_(clock), spec_(spec), outer_(outer) {}
 
   /// Listens for those who enter `granted`. `lease`: how long it is after each renewal.
   void open(const Granted& granted, Duration lease);
@@ -53,9 +54,9 @@ class Entries {
     explicit Entry(UniqueFd socket) : link(std::move(socket)) {}
 
     SupervisorLink link;
-    std::optional<LockSpec> spec;          ///< once it has entered
-    bool leaves = false;                   ///< waits for the answer to its release
-    UniqueFd guard;                        ///< of its command
+    std::optional<LockSpec> spec;  ///< once it has entered
+    bool leaves = false;           ///< waits for the answer to its release
+    std::optional<WatchedCommand> command;
     UniqueFd watched;                      ///< --watch-pid
     TimePoint kept_until{};                ///< --at-least
     std::optional<TimePoint> end_command;  ///< after a loss or a revocation: when it has had the time for it
@@ -75,6 +76,7 @@ class Entries {
   Processes& processes_;
   Clock& clock_;
   const LockSpec& spec_;
+  const std::optional<WatchedCommand>& outer_;
   UniqueFd listener_;
   Granted hold_;
   Duration lease_{0};

@@ -24,8 +24,8 @@ using AskHolders =
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
 /// supervisor, gives the lock back. It obeys its socket alone: every signal but those of faults is blocked.
 ///
-/// When the supervisor is gone (end of file) without a release: what is left of its command (the process of "started",
-/// what bears its marks, and what descends from these) is sent TERM, KILL after spec.kill_after, at once when the lease
+/// When the supervisor is gone (end of file) without a release: what is left of its command (below the guard of
+/// "started": orphans.h) is sent TERM, KILL after spec.kill_after, at once when the lease
 /// is about to end; until nothing of it is left the lease is renewed, then released. What may not be ended
 /// (another user's) is outlived: that is said, and the lease is renewed until it has gone. After "detach": with pid=,
 /// renews until that process has ended and gives back; without, leave()s.

@@ -206,9 +206,10 @@ void KeeperSession::release(TimePoint deadline) {
 
 void KeeperSession::ask_who() { send({"who", {}}); }
 
-void KeeperSession::command_started(int guard) {
+void KeeperSession::command_started(const GuardHandles& guard) {
   started_ = true;
-  send({"started", {}}, guard);
+  if (guard.farewell >= 0) send({"farewell", {}}, guard.farewell);
+  send({"started", {}}, guard.process);
 }
 
 void KeeperSession::command_over() {

@@ -44,7 +44,7 @@ class KeeperSession final : public LockSession {
   std::optional<TimePoint> wake_at() const override { return answer_by_; }
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_ != 0 ? pid_ : outer_keeper_; }
-  void command_started(int guard) override;
+  void command_started(const GuardHandles& guard) override;
   void command_ended(int wait_status) override;
   void command_over() override;
   Result<void> detach(const DetachSpec& spec) override;

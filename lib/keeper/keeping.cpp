@@ -78,10 +78,8 @@ bool Keeping::freshen(Granted& granted) {
 void Keeping::hold() {
   while (true) {
     if (std::exchange(spoken_, true)) link_.receive();
-    if (auto guard = link_.take_started()) {
-      guard_ = std::move(*guard);
-      taken_up_ = true;
-    }
+    if (auto guard = link_.take_started()) take_up(std::move(*guard));
+    if (command_) command_->step(clock_.now());
     if (link_.take_heard()) {
       heard_at_ = clock_.now();
       asked_there_ = false;
@@ -102,8 +100,17 @@ void Keeping::hold() {
       link_.ask_whether_there();
     }
     if (const auto at = act_at(); at && clock_.now() >= *at) return act_for_supervisor();
-    if (!link_.has_news()) wait({}, earlier(act_at(), unheard_at()));
+    if (!link_.has_news()) wait({}, earlier(look_at(), earlier(act_at(), unheard_at())));
   }
+}
+
+void Keeping::take_up(Guard guard) {
+  if (guard.process.valid()) command_.emplace(processes_, std::move(guard), clock_.now(), spec_.renew_interval);
+  taken_up_ = true;
+}
+
+std::optional<TimePoint> Keeping::look_at() const {
+  return command_ ? std::optional(command_->wake_at()) : std::nullopt;
 }
 
 /// When a supervisor that has not taken the grant up is to be asked whether it is there, and then, when it is given up.
@@ -115,7 +122,7 @@ std::optional<TimePoint> Keeping::unheard_at() const {
 /// When the command must have ended or be ended, by us if need be: a little after the supervisor does it, and before
 /// anyone else may believe that the lock is free.
 std::optional<TimePoint> Keeping::act_at() const {
-  if (!guard_.valid() || !spec_.ends_command) return std::nullopt;
+  if (!command_ || !spec_.ends_command) return std::nullopt;
   const auto deadline = schedule_.deadline();
   const auto last = deadline ? std::optional(kill_at(*deadline, lease_)) : std::nullopt;
   const auto first = earlier(last, asked_at_ ? std::optional(*asked_at_ + spec_.kill_after) : std::nullopt);

@@ -28,7 +28,7 @@ class Keeping {
         clock_(runtime.clock),
         log_(runtime.log),
         processes_(processes),
-        entries_(processes, runtime.clock, spec),
+        entries_(processes, runtime.clock, spec, command_),
         began_(clock_.now()),
         lease_(spec.ttl),
         schedule_(spec, TimePoint(), {}) {}
@@ -43,6 +43,8 @@ class Keeping {
   void hold();
   std::optional<TimePoint> unheard_at() const;
   void take_back();
+  void take_up(Guard guard);
+  std::optional<TimePoint> look_at() const;
   void give_back(TimePoint until);
   void withdraw(TimePoint until);
   void detach(const SupervisorLink::Detach& detach);
@@ -94,8 +96,8 @@ class Keeping {
   bool told_lost_ = false;
   bool said_untouchable_ = false;
   bool streams_closed_ = false;
-  UniqueFd guard_;                     ///< of a command that runs under the lock, and must not outlive it
-  std::optional<TimePoint> asked_at_;  ///< when the revocation was reported to the supervisor
+  std::optional<WatchedCommand> command_;  ///< that runs under the lock, and must not outlive it
+  std::optional<TimePoint> asked_at_;      ///< when the revocation was reported to the supervisor
 };
 
 }  // namespace dlock

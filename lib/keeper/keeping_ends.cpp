@@ -44,7 +44,7 @@ void Keeping::act_for_supervisor() {
 
 /// The supervisor ends its command now, and says when that is done; so do those inside.
 void Keeping::after_loss() {
-  if (guard_.valid() && spec_.ends_command) outlast_command();
+  if (command_ && spec_.ends_command) outlast_command();
   outlast_entries();
 }
 
@@ -158,7 +158,7 @@ void Keeping::watch(pid_t pid) {
 
 void Keeping::end_orphans() {
   link_.hang_up();
-  if (guard_.valid()) end_command(spec_.kill_after, true);
+  if (command_) end_command(spec_.kill_after, true);
   else close_streams();
   give_back_late();
 }
@@ -176,7 +176,7 @@ void Keeping::give_back_late() {
 
 /// Returns when nothing of the command is left. Until then the lease is renewed if it is `ours`.
 void Keeping::end_command(Duration kill_after, bool ours) {
-  Orphans orphans(processes_, guard_, clock_.now(), kill_after);
+  Orphans orphans(processes_, *command_, clock_.now(), {kill_after, ours ? lease_ : Duration(0), spec_.owner.text()});
   while (true) {
     link_.receive();  // its message changes nothing now, and must not wake us again
     entries_.answer_leaving(Released{});

@@ -17,7 +17,9 @@ namespace dlock {
 // nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 //
 //   supervisor: acquire ...  who  withdraw deadline=  release deadline=
-//               started [mark=] (with a pidfd of the command; without mark= there is none that could be ended)
+//               farewell (with the eventfd of the guard that "started" names), started (with a pidfd of the command's
+//               guard;
+//                 without one there is nothing that could be ended)
 //               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
 //               ended status= (of a stock)  detach ttl= [pid=]
 //               here    (the answer to "there")

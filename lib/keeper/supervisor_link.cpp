@@ -131,7 +131,9 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   } else if (message.verb == "release") {
     take_deadline(release_by_);
   } else if (message.verb == "started") {
-    started_ = std::move(passed);
+    started_ = Guard{std::move(passed), std::move(farewell_)};
+  } else if (message.verb == "farewell") {
+    farewell_ = std::move(passed);
   } else if (message.verb == kHere) {
     // heard: that is all
   } else if (message.verb == kCount) {

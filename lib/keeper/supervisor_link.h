@@ -10,6 +10,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/control.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/orphans.h"
 
 namespace dlock {
 
@@ -46,8 +47,8 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
   std::optional<TimePoint> release_by() const { return release_by_; }
   std::optional<Detach> take_detach() { return std::exchange(detach_, std::nullopt); }
-  /// The pidfd of the command's guard; invalid: nothing that could be ended was started.
-  std::optional<UniqueFd> take_started() { return std::exchange(started_, std::nullopt); }
+  /// The command's guard; invalid: nothing that could be ended was started.
+  std::optional<Guard> take_started() { return std::exchange(started_, std::nullopt); }
   /// Asks the supervisor whether it is there; whatever it says next is the answer.
   void ask_whether_there();
   /// Has it said anything since the last call?
@@ -89,7 +90,8 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by_;
   std::optional<TimePoint> release_by_;
   std::optional<Detach> detach_;
-  std::optional<UniqueFd> started_;
+  UniqueFd farewell_;
+  std::optional<Guard> started_;
   bool over_ = false;
   std::optional<int> ended_;
   std::optional<std::string> count_;

@@ -106,6 +106,13 @@ struct DetachSpec {
   std::optional<pid_t> watch_pid;  ///< the lock is kept until this process ends
 };
 
+/// Of the process that has a command and all its descendants below it. Borrowed; -1: what was started is not a keeper's
+/// to end.
+struct GuardHandles {
+  int process = -1;   ///< a pidfd
+  int farewell = -1;  ///< readable once nothing is left below it; if it has ended without that, it was killed
+};
+
 /// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and
 /// the keeper of the lock: the kernel (backends/local), a keeper program (lib/keeper/keeper_session.h), a script
 /// (tests).
@@ -150,10 +157,9 @@ class LockSession {
     if (keeper_pid() > 0) pids.push_back(keeper_pid());
   }
 
-  /// Called once, after Granted, when the command has been started. `guard`: a pidfd of the process that has the
-  /// command and all its descendants below it, and ends when nothing is left there: a keeper ends these if the
-  /// supervisor does not. -1: what was started is not a keeper's to end.
-  virtual void command_started(int /*guard*/) {}
+  /// Called once, after Granted, when the command has been started: a keeper ends what is below its guard if the
+  /// supervisor does not.
+  virtual void command_started(const GuardHandles& /*guard*/) {}
 
   /// Called at most once, before release(), when the command has ended under the lock: with this wait status.
   virtual void command_ended(int /*wait_status*/) {}

@@ -164,7 +164,7 @@ void MultiLock::add_keepers(std::vector<pid_t>& pids) const {
   for (const Part& part : parts_) part.session->add_keepers(pids);
 }
 
-void MultiLock::command_started(int guard) {
+void MultiLock::command_started(const GuardHandles& guard) {
   for (Part& part : parts_) part.session->command_started(guard);
 }
 

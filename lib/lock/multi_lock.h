@@ -26,7 +26,7 @@ class MultiLock final : public LockSession {
   std::optional<SessionEvent> next_event(TimePoint now) override;
   void add_inherited(std::vector<int>& fds) const override;
   void add_keepers(std::vector<pid_t>& pids) const override;
-  void command_started(int guard) override;
+  void command_started(const GuardHandles& guard) override;
   void command_over() override;
   void command_ended(int wait_status) override;
   Result<void> detach(const DetachSpec& spec) override;

@@ -66,7 +66,7 @@ class OnceSession final : public LockSession {
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override { return lock_->inherited_fd(); }
   pid_t keeper_pid() const override { return lock_->keeper_pid(); }
-  void command_started(int guard) override { lock_->command_started(guard); }
+  void command_started(const GuardHandles& guard) override { lock_->command_started(guard); }
   void command_ended(int wait_status) override;
   void command_over() override {
     status_.reset();  // it ended beside a lock that was lost

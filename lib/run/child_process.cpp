@@ -20,6 +20,8 @@
 namespace dlock {
 namespace {
 
+/// Of a tree that grows as fast as it is looked at; KILL comes again anyway.
+constexpr int kMostLooks = 50;
 constexpr char kDefaultPath[] = "/usr/local/bin:/bin:/usr/bin";
 
 /// 0 if `path` may be executed, else the errno value that execve would give.
@@ -268,19 +270,31 @@ std::vector<ProcessId> ChildProcess::tree() const {
   return found;
 }
 
+/// The command first: a script whose step ends before it has its signal begins the next one. Whoever was being started
+/// meanwhile is found by another look.
 void ChildProcess::signal_tree(int number) {
   signal(number);
-  for (const ProcessId& process : tree()) {
-    if (signal_process(process, number) || errno != EPERM || said_denied_) continue;
-    said_denied_ = true;
-    spec_.log.warn("may not end process " + std::to_string(process.pid) +
-                   ", which the command started as another user");
+  std::vector<ProcessId> told;
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    const std::size_t before = told.size();
+    for (const ProcessId& process : tree()) {
+      if (std::find(told.begin(), told.end(), process) != told.end()) continue;
+      told.push_back(process);
+      signal_descendant(process, number);
+    }
+    if (told.size() == before) break;
   }
   if (said_unseen_ || proc_shows_us()) return;
   said_unseen_ = true;
   spec_.log.warn(
       "cannot see what the command has started, so only the command itself is ended: is /proc mounted, that of this "
       "pid namespace, and ulimit -n not reached?");
+}
+
+void ChildProcess::signal_descendant(const ProcessId& process, int number) {
+  if (signal_process(process, number) || errno != EPERM || said_denied_) return;
+  said_denied_ = true;
+  spec_.log.warn("may not end process " + std::to_string(process.pid) + ", which the command started as another user");
 }
 
 /// Every process that is left descends from a child of ours, since orphans become ours: no child, nothing left. Other

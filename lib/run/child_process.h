@@ -57,7 +57,7 @@ class ChildProcess final : public LockedCommand {
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}
 
   SupervisorEvent start(const StartContext& context) override;
-  int guard() const override { return guard_ ? guard_->pidfd() : -1; }
+  GuardHandles guard() const override { return guard_ ? guard_->handles() : GuardHandles(); }
   void keepers_know() override;
   pid_t pid() const override { return pid_; }
   void add_interest(std::vector<pollfd>& fds) const override;  // without a guard there is SIGCHLD
@@ -75,6 +75,7 @@ class ChildProcess final : public LockedCommand {
   Result<Spawned> start_guarded();
   Spawned spawn() const;
   std::vector<ProcessId> tree() const;
+  void signal_descendant(const ProcessId& process, int number);
   bool reap();
   void hear_guard();
   void take(int wait_status);

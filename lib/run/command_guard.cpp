@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <span>
+#include <string_view>
 
 #include "lib/base/packets.h"
 #include "lib/base/process.h"
@@ -22,9 +25,21 @@ namespace {
 
 constexpr int kKillAgainMs = 5;
 
-void close_all_but(int kept) {
-  if (kept > 0) close_range(0, static_cast<unsigned>(kept) - 1, 0);
-  close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
+void close_all_but(int one, int other) {
+  const auto first = static_cast<unsigned>(std::min(one, other));
+  const auto second = static_cast<unsigned>(std::max(one, other));
+  if (first > 0) close_range(0, first - 1, 0);
+  if (first + 1 < second) close_range(first + 1, second - 1, 0);
+  close_range(second + 1, ~0U, 0);
+}
+
+/// Ours is a copy. Where /proc does not show how long it is, it stays.
+void forget_command_line() {
+  constexpr std::string_view kName = "dlock.guard";
+  const std::size_t size = read_proc(getpid(), "cmdline").size();
+  if (size <= kName.size()) return;
+  std::memset(program_invocation_name, 0, size);
+  kName.copy(program_invocation_name, kName.size());
 }
 
 class Watch {
@@ -98,7 +113,8 @@ class Watch {
   bool keepers_know_ = false;
 };
 
-[[noreturn]] void guard(int supervisor, const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn) {
+[[noreturn]] void guard(int supervisor, int farewell, const std::vector<pid_t>& keepers,
+                        const std::function<Spawned()>& spawn) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
@@ -106,10 +122,13 @@ class Watch {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const Spawned spawned = spawn();
   setsid();  // after the command, which stays in the session and the group of the supervisor
-  (void)send(supervisor, &spawned, sizeof spawned, MSG_NOSIGNAL);
+  const UniqueFd command = spawned.failure == 0 ? open_process(spawned.pid) : UniqueFd();
+  (void)send_packet(supervisor, {reinterpret_cast<const char*>(&spawned), sizeof spawned}, command.get());
   if (spawned.failure != 0) _exit(0);
-  close_all_but(supervisor);
+  close_all_but(supervisor, farewell);
+  forget_command_line();
   Watch(supervisor, keepers, spawned.pid).run();
+  eventfd_write(farewell, 1);
   _exit(0);
 }
 
@@ -122,21 +141,29 @@ Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, cons
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
+  UniqueFd farewell(eventfd(0, EFD_CLOEXEC));
+  if (!farewell.valid()) return system_error("cannot make an event descriptor", errno);
   const pid_t pid = fork();
   if (pid < 0) return system_error("cannot start the guard of the command", errno);
   if (pid == 0) {
     ours.reset();
-    guard(theirs.get(), keepers, spawn);
+    guard(theirs.get(), farewell.get(), keepers, spawn);
   }
   theirs.reset();
-  CommandGuard made(std::move(ours), open_process(pid), pid);
-  if (!made.pidfd_.valid()) {
-    const Error error = system_error("cannot watch the guard of the command", errno);
-    made.end();
-    return error;
-  }
-  (void)recv(made.reports(), &made.spawned_, sizeof made.spawned_, 0);  // nothing comes if it was killed
-  return made;
+  CommandGuard made(std::move(ours), std::move(farewell), pid);
+  if (made.pidfd_.valid() && made.hear_spawned()) return made;
+  const Error error = system_error("cannot watch the guard of the command", errno);
+  made.end();
+  return error;
+}
+
+/// Nothing comes if it was killed. False: there was no room for the command's pidfd.
+bool CommandGuard::hear_spawned() {
+  pollfd packet{reports(), POLLIN, 0};
+  while (poll(&packet, 1, -1) < 0 && errno == EINTR) continue;
+  (void)receive_packet(reports(), {reinterpret_cast<char*>(&spawned_), sizeof spawned_}, &command_);
+  errno = EMFILE;
+  return spawned_.failure != 0 || command_.valid();
 }
 
 void CommandGuard::keepers_know() { (void)send_packet(socket_.get(), "k"); }
@@ -146,17 +173,6 @@ std::optional<int> CommandGuard::wait_status() {
   const std::span<char> packet(reinterpret_cast<char*>(&status), sizeof status);
   if (receive_packet(socket_.get(), packet) != sizeof status) return std::nullopt;
   return status;
-}
-
-/// It cannot pass on what it cannot catch; but the kernel kills the command when it is killed.
-void CommandGuard::signal(int number) {
-  if (number != SIGKILL && number != SIGSTOP) {
-    kill(pid_, number);
-    return;
-  }
-  const auto command = look_up_process(spawned_.pid);
-  if (command && command->parent == pid_) signal_process(command->id, number);
-  else if (number == SIGKILL && !proc_shows_us()) kill(pid_, SIGKILL);
 }
 
 void CommandGuard::end() {

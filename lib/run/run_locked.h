@@ -32,9 +32,8 @@ class LockedCommand {
   /// Starts the command; returns CommandStarted or CommandNotStarted.
   virtual SupervisorEvent start(const StartContext& context) = 0;
 
-  /// Once started: a pidfd of the process that ends when the command and everything that descends from it have ended,
-  /// and not before; -1: there is none. keepers_know(): they have been given it.
-  virtual int guard() const { return -1; }
+  /// Once started: the guard, if there is one. keepers_know(): they have been given it.
+  virtual GuardHandles guard() const { return {}; }
   virtual void keepers_know() {}
 
   /// Its process id once started, 0 if it has none.

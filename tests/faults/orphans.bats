@@ -417,6 +417,137 @@ EOF2
   said released
 }
 
+# --- dlock's processes are killed together ---------------------------------------------------------------------------
+
+# killed_together PROCESS...: of dlock, guard, keeper, in this order, at once. The command has a worker that is slow to obey,
+# in a session and with an environment of its own.
+killed_together() {
+  script slow <<'EOF2'
+#!/bin/sh
+trap 'sleep 1; echo TERM >slow.said; exit' TERM
+echo $$ >slow.tmp
+mv slow.tmp slow.pid
+while :; do sleep 0.1; done
+EOF2
+  start_watched end dlock run --ttl 5s --kill-after 4s k -- sh -c 'env -i PATH="$PATH" setsid slow & wait'
+  wait_until filled slow.pid
+  command=$(command_of end)
+  sleep 0.5 # the first look
+  local process pids=()
+  for process; do
+    case $process in
+      dlock) pids+=("$(cat end.pid)") ;;
+      guard) pids+=("$(guard_of end)") ;;
+      keeper) pids+=("$(cat keeper.pid)") ;;
+    esac
+  done
+  started+=("$(cat slow.pid)")
+  killed_at=$(now_ms)
+  kill -KILL "${pids[@]}"
+}
+nothing_lived_at_the_release() { # nothing of the command, when the lock was given back
+  wait_until said released
+  ended "$(cat slow.pid)"
+  wait_until ended "$command"
+}
+
+@test "dlock and its guard are killed at once: what the command started is ended in order before the lock is free" {
+  killed_together dlock guard
+  nothing_lived_at_the_release
+  [ "$(cat slow.said)" = TERM ]
+}
+@test "the guard and its dlock are killed at once: the same" {
+  killed_together guard dlock
+  nothing_lived_at_the_release
+}
+@test "the guard and the keeper are killed at once, in either order: dlock ends everything, and gives nothing back" {
+  killed_together guard keeper
+  [ "$(how_ended end)" = "signal 9" ]
+  ended "$(cat slow.pid)"
+  run ! said released
+  rm -f slow.pid end
+  killed_together keeper guard
+  [ "$(how_ended end)" = "signal 9" ]
+  ended "$(cat slow.pid)"
+  run ! said released
+}
+@test "dlock and its keeper are killed at once, in either order: the guard ends everything, and nothing is given back" {
+  killed_together dlock keeper
+  wait_until ended "$(cat slow.pid)"
+  run ! said released
+  rm -f slow.pid end
+  killed_together keeper dlock
+  wait_until ended "$(cat slow.pid)"
+  run ! said released
+}
+@test "dlock, guard and keeper are killed at once: the command is ended by the kernel, and nothing is given back" {
+  killed_together dlock guard keeper
+  wait_until ended "$command"
+  run ! said released
+}
+
+@test "dlock and the guard of a run inside are killed at once: the hold outlives what that one's command started" {
+  script_worker
+  script slow <<'EOF2'
+#!/bin/sh
+trap 'sleep 2; exit' TERM
+echo $$ >slow.tmp
+mv slow.tmp slow.pid
+while :; do sleep 0.1; done
+EOF2
+  start_watched end dlock run --ttl 10s --kill-after 4s k -- sh -c 'dlock run k -- sh -c "setsid slow & wait" & echo $! >inner.tmp; mv inner.tmp inner.pid; wait'
+  wait_until filled inner.pid
+  wait_until filled slow.pid
+  started+=("$(cat slow.pid)")
+  sleep 0.5 # the first look
+  kill -KILL "$(cat inner.pid)" "$(pgrep -P "$(cat inner.pid)" -x dlock.guard)"
+  wait_until said released
+  ended "$(cat slow.pid)"
+}
+
+@test "pkill -f with dlock's command line ends dlock alone" {
+  script_worker
+  start_watched end dlock run one-of-its-kind -- sh -c 'setsid worker one & wait'
+  wait_until filled one.pid
+  [ "$(pgrep -f 'dlock run one-of-its-kind')" = "$(cat end.pid)" ]
+}
+
+# --- the order of TERM -----------------------------------------------------------------------------------------------
+
+@test "a script of steps has TERM before its step: no next one is begun" {
+  export MEMORY_KEEPER_ASKED=$PWD/asked
+  script steps <<'EOF2'
+#!/bin/sh
+echo $$ >steps.pid
+sleep 30
+echo second >second
+EOF2
+  start_watched end dlock run --ttl 30s --kill-after 4s k -- steps
+  wait_until filled steps.pid
+  wait_until pgrep -P "$(cat steps.pid)"
+  touch asked
+  [ "$(how_ended end)" = "exit 79" ]
+  [ ! -e second ]
+}
+
+@test "a script that traps TERM has it before its step ends, and its trap runs" {
+  export MEMORY_KEEPER_ASKED=$PWD/asked
+  script steps <<'EOF2'
+#!/bin/sh
+trap 'echo trapped >trapped; exit 0' TERM
+echo $$ >steps.pid
+sleep 30
+echo second >second
+EOF2
+  start_watched end dlock run --ttl 30s --kill-after 4s k -- steps
+  wait_until filled steps.pid
+  wait_until pgrep -P "$(cat steps.pid)"
+  touch asked
+  [ "$(how_ended end)" = "exit 79" ]
+  [ -e trapped ]
+  [ ! -e second ]
+}
+
 @test "dlock and its keeper are killed: the guard kills the command and its descendants" {
   hold_worker
   kill -KILL "$(cat keeper.pid)" "$(cat end.pid)"

@@ -82,7 +82,7 @@ void spawn_heir(LockSession& session) {
     execlp("sleep", "sleep", "600", static_cast<char*>(nullptr));
     _exit(127);
   }
-  session.command_started(-1);
+  session.command_started({});
   write_all(1, "heir " + std::to_string(child) + "\n");
 }
 

@@ -14,7 +14,7 @@
 //   - unconfirmed WHY: says that its release is not confirmed
 //   - busy, unavailable, denied: refuses
 //   - garbage: says what nobody understands
-//   - hear: writes to heard.pidfd whose pidfd came with the next message
+//   - hear: writes to heard.pidfd whose pidfd came with the next message but the guard's farewell
 //   - sleep MS: does nothing for so long, deaf
 //   - hang: does nothing for ever, deaf
 //   - freeze: the same, and does not even see its supervisor's end (for 60 s)
@@ -180,7 +180,7 @@ class Script {
 
   void hear_pidfd() {
     UniqueFd passed;
-    hear(&passed);
+    while (hear(&passed).verb == "farewell") continue;
     replace_content("heard.pidfd", std::to_string(pid_of(passed)) + "\n");
   }
 

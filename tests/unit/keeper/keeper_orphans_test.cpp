@@ -162,4 +162,95 @@ TEST_CASE("A lock that somebody asks for is given back when the supervisor has e
   CHECK(world.last_word_is<Released>());
 }
 
+namespace {
+
+/// The supervisor and the guard of its command are killed at once, 4 s after the grant.
+void kill_both(World& world) {
+  world.at(4s, [&] { world.processes.kill_guard(); });
+  world.at(4s, [&] { world.die(); });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "A guard that was killed with its supervisor says nothing: what was seen below it, or knows the owner, is ended") {
+  for (const bool seen : {true, false}) {
+    CAPTURE(seen);
+    World world;
+    const auto begin = [&] { world.processes.living.push_back({{100, 5}, false}); };
+    if (seen) begin();
+    else world.processes.marked = {100};
+    world.at(1s, [&] { world.say_started(); });
+    if (!seen) world.at(3s + 999ms, begin);
+    kill_both(world);
+    world.at(7s, [&] { world.processes.end(100); });
+    world.run();
+    REQUIRE(world.processes.signals.size() == 1);
+    CHECK(world.processes.signals[0] == Sent{4s, 100, SIGTERM});
+    REQUIRE(world.lock.releases.size() == 1);
+    CHECK(world.lock.releases[0] >= 7s);
+    CHECK(world.lock.releases[0] < 7s + 60ms);
+  }
+}
+
+TEST_CASE("What a guard that was killed may have left is waited for, for a lease at most, and gets no signal") {
+  for (const bool ends : {true, false}) {
+    CAPTURE(ends);
+    World world;
+    world.processes.living.push_back({{100, 5}});
+    world.processes.living.push_back({{200, 5}, true, false, true});
+    world.at(1s, [&] { world.say_started(); });
+    kill_both(world);
+    if (ends) world.at(20s, [&] { world.processes.end(200); });
+    world.run();
+    CHECK(world.processes.signals == std::vector<Sent>{{4s, 100, SIGTERM}});
+    REQUIRE(world.lock.releases.size() == 1);
+    const Duration from = ends ? 20s : 4s + kTtl;
+    CHECK(world.lock.releases[0] >= from);
+    CHECK(world.lock.releases[0] < from + 60ms);
+    CHECK(world.lock.renewals.size() >= (ends ? 1 : 3));
+  }
+}
+
+TEST_CASE("Where a guard that was killed left nobody, the lock is given back at once") {
+  World world;
+  world.processes.living.push_back({{100, 5}});
+  world.at(1s, [&] { world.say_started(); });
+  world.at(4s, [&] { world.processes.kill_guard(); });
+  world.at(4s, [&] { world.processes.end(100); });  // by the kernel
+  world.at(4s, [&] { world.die(); });
+  world.run();
+  CHECK(world.processes.signals.empty());
+  CHECK(world.lock.releases == std::vector<Duration>{4s});
+}
+
+TEST_CASE("The guard of a run inside is killed with its supervisor: the hold is kept until what it left has ended") {
+  World world;
+  UniqueFd inside;
+  world.processes.living.push_back({{100, 5}, false});
+  world.at(1s, [&] { world.say_started(); });
+  world.at(2s, [&] { world.enter(inside, world.spec); });
+  UniqueFd inner_guard;
+  world.at(2s, [&] {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    inner_guard = UniqueFd(ends[1]);
+    int word[2];
+    REQUIRE(pipe(word) == 0);
+    world.say_inside(inside, {"farewell", {}}, word[0]);
+    world.say_inside(inside, {"started", {}}, ends[0]);
+    close(ends[0]);
+    close(word[0]);  // its other end stays open: no word
+  });
+  world.at(4s, [&] { inner_guard.reset(); });
+  world.at(4s, [&] { inside.reset(); });
+  world.at(5s, [&] { world.say_release(); });
+  world.at(9s + 500ms, [&] { world.processes.end(100); });
+  world.run();
+  CHECK(world.last_word_is<Released>());
+  REQUIRE(world.lock.releases.size() == 1);
+  CHECK(world.lock.releases[0] >= 9s);
+  CHECK(world.lock.releases[0] < 10s);
+}
+
 }  // namespace keeper_orphans_test

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <functional>
@@ -31,6 +32,7 @@ struct FakeProcess {
   ProcessId id;
   bool obeys_term = true;
   bool untouchable = false;
+  bool stranger = false;  ///< none of the command's
 };
 
 class FakeProcesses final : public Processes {
@@ -49,9 +51,21 @@ class FakeProcesses final : public Processes {
     looked = true;
     if (!shown) return std::nullopt;
     std::vector<ProcessId> all;
-    for (const FakeProcess& process : living) all.push_back(process.id);
+    for (const FakeProcess& process : living) {
+      if (!process.stranger) all.push_back(process.id);
+    }
     return all;
   }
+  std::optional<std::vector<Family>> adopted(const ProcessId& /*guard*/) override {
+    if (!shown) return std::nullopt;
+    std::vector<Family> all;
+    for (const FakeProcess& process : living) all.push_back({process.id});
+    return all;
+  }
+  bool knows(const ProcessId& process, const std::string& /*owner*/) override {
+    return std::find(marked.begin(), marked.end(), process.pid) != marked.end();
+  }
+  std::optional<ProcessId> identify(const UniqueFd& /*pidfd*/) override { return ProcessId{99, 1}; }
   bool signal(const ProcessId& process, int number) override {
     bool may = true;
     signals.push_back({clock_.since_start(), process.pid, number});
@@ -66,6 +80,15 @@ class FakeProcesses final : public Processes {
     if (number != SIGCONT) signal(living.front().id, number);
   }
   void close_streams() override { streams_closed = true; }
+
+  /// Ends when nothing is left of the command, unless the guard was killed.
+  UniqueFd farewell() {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    word = UniqueFd(ends[1]);
+    return UniqueFd(ends[0]);
+  }
+  void kill_guard() { life.reset(); }
 
   void end(pid_t pid) {
     end_if([&](const FakeProcess& one) { return one.id.pid == pid; });
@@ -82,12 +105,17 @@ class FakeProcesses final : public Processes {
   bool looked = false;
   bool shown = true;  ///< by /proc
   bool streams_closed = false;
-  UniqueFd life;  ///< of what is watched, closed at its end
+  std::vector<pid_t> marked;  ///< that know the owner
+  UniqueFd life;              ///< of what is watched, closed at its end
+  UniqueFd word;              ///< that nothing is left
 
  private:
   void end_if(const std::function<bool(const FakeProcess&)>& ends) {
     std::erase_if(living, ends);
-    if (living.empty()) life.reset();
+    const bool left = std::any_of(living.begin(), living.end(), [](const FakeProcess& one) { return !one.stranger; });
+    if (left) return;
+    if (life.valid()) word.reset();
+    life.reset();
   }
 
   FakeClock& clock_;
@@ -167,6 +195,8 @@ class World {
   /// What lives is the command and its descendants.
   void say_started() {
     const auto guard = processes.watch(0);
+    const UniqueFd farewell = processes.farewell();
+    say({"farewell", {}}, farewell.get());
     say({"started", {}}, guard->get());
   }
   /// A run inside says something, on a connection of its own that is `socket` from then on.

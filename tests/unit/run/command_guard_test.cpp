@@ -2,6 +2,7 @@
 #include "lib/run/command_guard.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -93,6 +94,47 @@ TEST_CASE("How the command ended is told to a supervisor that has read nothing f
   guard->end();
 }
 
+TEST_CASE("A signal reaches the command while its guard does not run") {
+  auto guard = guard_of([] {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (;;) pause();
+  });
+  REQUIRE(guard);
+  const auto in_state = [](pid_t pid, char state) {
+    const auto process = look_up_process(pid);
+    return process && process->state == state;
+  };
+  kill(guard->pid(), SIGSTOP);
+  REQUIRE(eventually([&] { return in_state(guard->pid(), 'T'); }));
+  guard->signal(SIGTERM);
+  CHECK(eventually([&] { return in_state(guard->spawned().pid, 'Z'); }));
+  kill(guard->pid(), SIGCONT);
+  std::optional<int> status;
+  REQUIRE(eventually([&] { return (status = guard->wait_status()).has_value(); }));
+  CHECK(WIFSIGNALED(*status));
+  guard->end();
+}
+
+TEST_CASE("A guard says that nothing is left, unless it was killed") {
+  for (const bool killed : {false, true}) {
+    CAPTURE(killed);
+    auto guard = guard_of([&] {
+      if (killed) pause();
+    });
+    REQUIRE(guard);
+    guard->keepers_know();
+    if (killed) kill(guard->pid(), SIGKILL);
+    pollfd end{guard->handles().process, POLLIN, 0};
+    REQUIRE(poll(&end, 1, 20000) == 1);
+    pollfd word{guard->handles().farewell, POLLIN, 0};
+    CHECK(poll(&word, 1, 0) == (killed ? 0 : 1));
+    if (killed) kill(guard->spawned().pid, SIGKILL);  // this one has no PR_SET_PDEATHSIG
+    guard->end();
+  }
+}
+
 TEST_CASE("A command whose guard was killed before it told how the command ended has ended") {
   char name[] = "sleep", seconds[] = "100";
   char* environment[] = {nullptr};
@@ -107,7 +149,7 @@ TEST_CASE("A command whose guard was killed before it told how the command ended
   REQUIRE(process);
   kill(command.pid(), SIGKILL);
   REQUIRE(eventually([&] { return !look_up_process(command.pid()); }));
-  const UniqueFd guard(dup(command.guard()));
+  const UniqueFd guard(dup(command.guard().process));
   kill(process->parent, SIGKILL);
   REQUIRE(eventually([&] { return has_ended(guard); }));  // reading makes room for the report
   std::optional<CommandEnded> end;
