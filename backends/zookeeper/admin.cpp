@@ -9,6 +9,7 @@
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
+#include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
 #include "lib/lock/lock_errors.h"
 
@@ -20,6 +21,8 @@ using namespace std::chrono_literals;
 constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
+constexpr Duration kNextSession = 40ms;
+constexpr Duration kModeBudget = 200ms;  ///< to learn whether a server is alone
 
 /// The directory of the lock that this node shows to be in use; nullopt if it shows none. A semaphore has its leases,
 /// and the gate before them, in folders below.
@@ -67,21 +70,31 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   return calls_.get();
 }
 
+template <typename Read>
+std::invoke_result_t<Read, Calls&> ZookeeperAdmin::in_session(TimePoint until, const Read& read) {
+  while (true) {
+    const auto calls = session(until);
+    if (!calls) return calls.error();
+    auto answer = read(**calls);
+    if (answer || calls_->state() != SessionState::kExpired) return answer;
+    if (runtime_.clock.now() + kNextSession >= until) return ends_every_session(store());
+    runtime_.clock.sleep_until(runtime_.clock.now() + kNextSession);
+  }
+}
+
 /// A server that is out of reach is not asked for as long as a walk may take.
 Result<Calls*> ZookeeperAdmin::reached_session() {
-  const auto calls = session(soon());
-  if (!calls) return calls;
-  const auto asked = (*calls)->call_until(ask_stat("/"), soon(), nullptr);
+  const auto asked = in_session(soon(), [&](Calls& calls) { return calls.call_until(ask_stat("/"), soon(), nullptr); });
   if (!asked && asked.error().code != ErrorCode::kDenied) return asked.error();
-  return calls;
+  return calls_.get();
 }
 
 Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
   const auto directory = directory_of(ensemble_.root(), name);
   if (!directory) return directory.error();
-  const auto calls = session(until);
-  if (!calls) return calls.error();
-  return read_present(**calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
+  return in_session(until, [&](Calls& calls) {
+    return read_present(calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
+  });
 }
 
 Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
@@ -99,9 +112,9 @@ LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>
 /// A node that is closed to us in a folder of locks is a lock, for all we know; at the root of an ensemble it is other
 /// programs'.
 Result<KnownLocks> ZookeeperAdmin::known_locks() {
-  const auto calls = reached_session();
-  if (!calls) return calls.error();
-  const auto tree = walk(**calls, ensemble_.root(), runtime_.clock.now() + kWalkBudget);
+  if (const auto calls = reached_session(); !calls) return calls.error();
+  const auto tree = in_session(
+      soon(), [&](Calls& calls) { return walk(calls, ensemble_.root(), runtime_.clock.now() + kWalkBudget); });
   if (!tree) return tree.error();
   KnownLocks known;
   std::set<std::string> semaphores;
@@ -256,7 +269,7 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   const TimePoint until = soon();
   const auto ours = take_in_hand(name, owner, until);
   if (!ours) return ours.error();
-  if (ours->lease.timeout != ttl + ours->lease.lock_delay) {
+  if (ours->lease.timeout != ttl + ours->lease.lock_delay && !stands_alone(ours->lease.key.server)) {
     runtime_.clock.sleep_until(std::min(ours->lease.settled, runtime_.clock.now() + kLongestHalfTick));
   }
   const auto renewed = renew_lease(ensemble_, ours->lease, ttl, until);
@@ -267,6 +280,13 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   again.key = *renewed;
   (void)ours->files.write(again);  // its time counts from now
   return HeldLock{name, owner, again.token, store()};
+}
+
+/// One that is alone hears once how long a session is to last: no follower repeats what it was made for.
+bool ZookeeperAdmin::stands_alone(const std::string& server) const {
+  if (server.empty()) return false;
+  const auto srvr = ask_server(server, "srvr", runtime_.clock.now() + kModeBudget, runtime_.clock);
+  return srvr && parse_answer(*srvr)["Mode"] == "standalone";
 }
 
 /// A lease of `acquire --watch-pid` has a keeper, with a session that cannot be taken over: its nodes are deleted, and
@@ -301,9 +321,9 @@ Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
 /// The check alone: a server cannot keep other checks out for as long as a command runs.
 Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
   const TimePoint until = soon();
-  const auto calls = session(until);
-  if (!calls) return calls.error();
-  auto passed = pass_fence(**calls, own_directory(ensemble_.root(), "fences"), one_part(resource), token, until);
+  auto passed = in_session(until, [&](Calls& calls) {
+    return pass_fence(calls, own_directory(ensemble_.root(), "fences"), one_part(resource), token, until);
+  });
   calls_.reset();  // nothing of it is left to the command
   if (!passed) return passed.error();
   return UniqueFd();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "backends/zookeeper/lock/detached.h"
@@ -39,6 +40,10 @@ class ZookeeperAdmin final : public AdminCommon {
   Result<Calls*> session(TimePoint until);
   /// The same, but waits until a server has answered in it.
   Result<Calls*> reached_session();
+  /// What `read` answers, which is called again in another session if its own has ended meanwhile. Unavailable if
+  /// sessions end again and again until `until`.
+  template <typename Read>
+  std::invoke_result_t<Read, Calls&> in_session(TimePoint until, const Read& read);
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
   LockState shown(const LockName& name, const std::vector<Present>& present, TimePoint until);
   /// The lease of `owner` in this store. Lost if there is none, Unsupported if `owner` holds `name` by a process.
@@ -50,6 +55,7 @@ class ZookeeperAdmin final : public AdminCommon {
     DetachedLease lease;
   };
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
+  bool stands_alone(const std::string& server) const;
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
   void wait_to_be_heard(const Present& holder, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);

@@ -42,6 +42,22 @@ import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.ar
   done
 }
 
+@test "sessions that are over as soon as they are made, and a port for TLS: 69 by --connect-timeout, with the reason" {
+  start_liar
+  local words
+  it_says error-expired
+  for words in "run -n" "run -w 20s" "run"; do
+    # shellcheck disable=SC2086
+    metered 69 dlock ${words%% *} --connect-timeout 500ms ${words#run} k -- touch ran
+    grep -q 'ends every session as soon as it is made' said
+  done
+  metered 69 dlock inspect k
+  it_says greeting-tls
+  metered 69 dlock run -n --connect-timeout 500ms k -- touch ran
+  grep -q 'TLS' said
+  [ ! -e ran ]
+}
+
 @test "whatever it answers, no command runs without a lock, and the reason is said" {
   local lie
   for lie in $(names_in LIES); do

@@ -191,6 +191,7 @@ GREETINGS = {
     "greeting-negative-time": frame(greet(timeout=-1)),
     "greeting-long-time": frame(greet(timeout=0x7FFFFFFF)),
     "greeting-no-session": frame(greet(session=0)),
+    "greeting-tls": b"\x15\x03\x03\0\x02\x02\x0a",  # an alert: no handshake
     "greeting-silence": b"",
 }
 
@@ -274,7 +275,8 @@ class Liar:
         timeout, session = hello.take("i"), hello.take("q")
         if self.mode() in GREETINGS and self.honest <= 0:
             connection.sendall(GREETINGS[self.mode()])
-            silence(connection)
+            if self.mode() != "greeting-tls":  # which a server that wants a handshake follows by its end
+                silence(connection)
             return
         if not session:
             self.sessions += 1

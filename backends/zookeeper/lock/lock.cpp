@@ -7,6 +7,7 @@
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/slots.h"
+#include "backends/zookeeper/session/errors.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
@@ -100,6 +101,7 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
     outcome = try_once(control);
   }
   while (outcome && *outcome == Outcome::kBusy && is_next_soon(until, control)) outcome = try_once(control);
+  if (!outcome && outcome.error().code == ErrorCode::kLost) return Failed{ends_every_session(ensemble_.store()), true};
   if (!outcome) return Failed{outcome.error()};
   if (*outcome == Outcome::kBusy) return Busy{};
   if (*outcome == Outcome::kFree) return Granted{};
@@ -128,7 +130,7 @@ bool ZookeeperLock::may_begin_anew(const Error& error, TimePoint until) {
   const TimePoint now = runtime_.clock.now();
   const Patience& patience = acquisition_.patience();
   if (patience.is_over(now)) return false;
-  if (error.code == ErrorCode::kLost) return true;
+  if (error.code == ErrorCode::kLost) return now < until;
   if (error.code != ErrorCode::kUnavailable || !patience.is_once() || now >= until) return false;
   const bool reached = calls_ && calls_->timeout() > Duration(0);
   return !reached && !(calls_ && calls_->refused_by_all()) && ++unreached_ < ensemble_.server_count();
@@ -204,7 +206,8 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control)
   return Outcome::kBusy;
 }
 
-/// By a watch on what is waited for; it is time to look after a ttl, whatever was missed.
+/// By a watch on what is waited for; it is time to look after a ttl, whatever was missed. Who has no connection at the
+/// end does not know whether it is held.
 bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!acquisition_.patience().queues()) {
     leave_queue();
@@ -220,7 +223,7 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!watched || !*watched) return true;
   const TimePoint look_at = runtime_.clock.now() + spec_.ttl;
   const bool woken = wait_in_session([this] { return is_woken(); }, earlier(look_at, until), control);
-  return woken || !acquisition_.patience().is_over(runtime_.clock.now());
+  return woken || calls_->out_since() || !acquisition_.patience().is_over(runtime_.clock.now());
 }
 
 /// False: it has happened already.

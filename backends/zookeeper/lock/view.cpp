@@ -42,6 +42,10 @@ void add_foreign(Participant& participant, std::string_view kind, const Present&
   participant.owner = is_kazoo ? text_in(present.data) : "";
   participant.host = is_kazoo ? "" : text_in(present.data);
   participant.note = std::string(kind) + ", session " + hex_of(present.stat.ephemeral_owner);
+  if (!asks_to_release(present.data)) return;
+  participant.owner.clear();
+  participant.host.clear();  // what stood there is overwritten
+  participant.note += ", asked to release";
 }
 
 Present present_of(Node node, const char* kind) {

@@ -147,7 +147,9 @@ Result<Answer> Calls::judged(Answer answer, const Request& request) {
   const auto at = static_cast<std::size_t>(refused - answer.changed.begin());
   std::string right = "READ on " + request.path;
   if (!request.changes.empty()) right = right_to(request.changes[at < request.changes.size() ? at : 0]);
-  if (auto error = error_of(code, store_, right)) return *error;
+  auto error = error_of(code, store_, right);
+  if (error && error->code == ErrorCode::kLost) state_ = SessionState::kExpired;
+  if (error) return *error;
   return answer;
 }
 

@@ -44,6 +44,11 @@ std::optional<Error> error_of(Code code, const std::string& store, const std::st
   return std::nullopt;
 }
 
+Error ends_every_session(const std::string& store) {
+  return {ErrorCode::kUnavailable, store + " ends every session as soon as it is made: expired",
+          "look at it with: dlock doctor"};
+}
+
 Error unexpected(Code code, const std::string& store, const std::string& what) {
   const bool passes = code == Code::kReadOnly || code == Code::kThrottled;
   const bool refused = (static_cast<int>(code) <= -100 && !passes) || code == Code::kUnimplemented;

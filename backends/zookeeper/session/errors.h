@@ -20,6 +20,9 @@ bool is_nonsense(Code code);
 /// `right` is the one that it takes: "CREATE on /a".
 std::optional<Error> error_of(Code code, const std::string& store, const std::string& right);
 
+/// The error of whoever has got session after session, and each was over at once.
+Error ends_every_session(const std::string& store);
+
 /// The error for a code that is not expected here. `what`: the server did, "does not note who enters /x".
 Error unexpected(Code code, const std::string& store, const std::string& what);
 /// The same where it is known what that means for the user.

@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kClosed[] =
     "the server closed the connection (is it a ZooKeeper server that listens there? "
-    "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble running?)";
+    "Is that its port for TLS, which the client library has not? Does its maxClientCnxns allow one more from here? "
+    "Is a majority of its ensemble running?)";
 
 /// Host down is what the library calls an end of file. A write at that moment sees the other two first.
 bool is_closing(int error) { return error == EHOSTDOWN || error == EPIPE || error == ECONNRESET; }

@@ -105,6 +105,38 @@ TEST_CASE("Who looks again and again sees servers that have lost their data, onc
   CHECK(seen->holders.empty());
 }
 
+TEST_CASE("Who only looks goes on in another session when its own has ended, and says so if all of them end") {
+  World world;
+  const auto holder = world.enter();
+  const auto commands = world.commands();
+  REQUIRE(commands->inspect(kName)->holders.size() == 1);
+  for (const bool always : {false, true}) {
+    CAPTURE(always);
+    bool ended = false;
+    world.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request&) {
+      if (!std::exchange(ended, true) || always) world.ensemble.expire(session);
+    };
+    const auto one = commands->inspect(kName);
+    ended = false;
+    const auto all = commands->inspect_all();
+    CHECK(static_cast<bool>(one) == !always);
+    CHECK(static_cast<bool>(all) == !always);
+    if (always) CHECK(one.error().code == ErrorCode::kUnavailable);
+    if (always) CHECK(all.error().code == ErrorCode::kUnavailable);
+  }
+}
+
+TEST_CASE("A Curator holder that was asked to release is shown as that, whatever stands in its node by now") {
+  World w;
+  w.ensemble.create("/k", "", 0, false);
+  w.ensemble.write(w.ensemble.foreign("/k/_c_3f2504e0-4f89-41d3-9a0c-0305e82c3301-lock-"), "__REVOKE__");
+  const auto shown = w.commands()->inspect(kName);
+  REQUIRE(shown);
+  REQUIRE(shown->holders.size() == 1);
+  CHECK(shown->holders.front().host.empty());
+  CHECK(shown->holders.front().note == "Curator mutex, session 0xffffffffffffffff, asked to release");
+}
+
 TEST_CASE("Whatever lies among the leases of Curator's semaphore has one, and is shown as what keeps others out") {
   World w;
   for (const char* path : {"/k", "/k/locks", "/k/leases", "/k/leases/foo"}) w.ensemble.create(path, "", 0, false);

@@ -177,6 +177,38 @@ TEST_CASE("A waiter whose session expires queues again in a new one") {
   CHECK(world.ensemble.children("/app/k").size() == 1);
 }
 
+TEST_CASE(
+    "Servers that end every session at once are an outage: who waits gives up in time, and is not told of a holder") {
+  for (const bool once : {false, true}) {
+    CAPTURE(once);
+    World world;
+    world.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request&) {
+      world.ensemble.expire(session);
+    };
+    LockSpec spec = spec_of();
+    spec.wait.once = once;
+    spec.wait.connect_timeout = 2s;
+    const auto answer = world.lock(spec)->acquire(world.supervisor);
+    REQUIRE(refused(answer));
+    CHECK(refused(answer)->error.code == ErrorCode::kUnavailable);
+    CHECK(refused(answer)->error.message.find("ends every session") != std::string::npos);
+    CHECK(world.clock.since_start() <= 3s);
+  }
+}
+
+TEST_CASE("A waiter without a server at the end of its wait does not say that another holds the lock") {
+  World world;
+  const auto holder = world.lock(spec_of());
+  REQUIRE(granted(holder->acquire(world.supervisor)));
+  world.at(1s, [&] { world.ensemble.stop(); });
+  LockSpec spec = spec_of();
+  spec.wait.until = world.clock.now() + 25s;
+  const auto answer = world.lock(spec)->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  CHECK(refused(answer)->error.code == ErrorCode::kUnavailable);
+  CHECK(world.clock.since_start() <= 27s);
+}
+
 TEST_CASE("A waiter whose servers have lost all data queues in a new session, once its own would have ended") {
   for (const char* recipe : kRecipes) {
     CAPTURE(recipe);
