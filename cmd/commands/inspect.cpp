@@ -71,10 +71,11 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
 std::string live_frame(const Options& options, LockAdmin& backend, const Runtime& runtime, const Output& out) {
   constexpr std::size_t kTitleLines = 2;
   Look look = out.look();
+  look.width -= std::min<std::size_t>(look.width, 1);  // erasing behind a full line erases its last character
+  look.height -= std::min(look.height, kTitleLines);
   const std::string title = watch_title(backend.store(), runtime, look);
   const auto live = look_at_locks(options, backend, runtime.clock);
   if (!live) return title + printable(live.error().message) + '\n';
-  look.height -= std::min(look.height, kTitleLines);
   const std::string text = live_text(*live, options, backend, runtime.clock.wall(), look);
   return live->unreadable.empty() ? title + text
                                   : title + printable(unreadable_error(*live, backend).message) + '\n' + text;

@@ -195,6 +195,12 @@ constexpr bool rows_stand_in_the_order_of_their_ids() {
 }
 static_assert(rows_stand_in_the_order_of_their_ids());
 
+/// A name under which users of flock(1) and its kin know an option.
+struct OptionAlias {
+  std::string_view name;
+  OptionId id;
+};
+
 constexpr OptionAlias kAliases[] = {
     {"nb", OptionId::kNonblock},
     {"timeout", OptionId::kWait},
@@ -203,7 +209,6 @@ constexpr OptionAlias kAliases[] = {
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return rows::kAll; }
-std::span<const OptionAlias> option_aliases() { return kAliases; }
 
 const OptionRow& option_row(OptionId id) { return rows::kAll[static_cast<std::size_t>(id)]; }
 

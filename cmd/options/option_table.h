@@ -130,14 +130,7 @@ struct OptionRow : OptionTraits {
   std::string_view help;
 };
 
-/// A name under which users of flock(1) and its kin know an option.
-struct OptionAlias {
-  std::string_view name;
-  OptionId id;
-};
-
 std::span<const OptionRow> option_rows();
-std::span<const OptionAlias> option_aliases();
 const OptionRow& option_row(OptionId id);
 
 /// What the option does in `command`.

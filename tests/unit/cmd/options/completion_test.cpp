@@ -41,7 +41,7 @@ TEST_CASE("what may follow a line that is being typed") {
       {{"run", "--on-lost", "t"}, "term"},
       {{"run", "--on-lost=si"}, "--on-lost=signal:USR1 --on-lost=signal:HUP"},
       {{"run", "-n", ""}, "", Live::kKeys},
-      {{"lock", "a", "b"}, "", Live::kKeys},
+      {{"run", "a", "b"}, "", Live::kKeys},
       {{"run", "k", "-"}, "", Live::kKeys},
       {{"run", "k", "--", ""}, ":command 4"},
       {{"run", "k", "--", "dlock", "ru"}, ":command 4"},
