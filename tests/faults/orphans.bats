@@ -429,7 +429,7 @@ echo $$ >slow.tmp
 mv slow.tmp slow.pid
 while :; do sleep 0.1; done
 EOF2
-  start_watched end dlock run --ttl 5s --kill-after 4s k -- sh -c 'env -i PATH="$PATH" setsid slow & wait'
+  start_watched end dlock run --ttl 10s --kill-after 4s k -- sh -c 'env -i PATH="$PATH" setsid slow & wait'
   wait_until filled slow.pid
   command=$(command_of end)
   sleep 0.5 # the first look
@@ -509,7 +509,8 @@ EOF2
   script_worker
   start_watched end dlock run one-of-its-kind -- sh -c 'setsid worker one & wait'
   wait_until filled one.pid
-  [ "$(pgrep -f 'dlock run one-of-its-kind')" = "$(cat end.pid)" ]
+  [ -n "$(guard_of end)" ]
+  run ! pgrep -P "$(cat end.pid)" -f 'dlock run'
 }
 
 # --- the order of TERM -----------------------------------------------------------------------------------------------
