@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 #include "lib/run/descendants.h"
 
 namespace dlock {
@@ -30,6 +31,19 @@ bool is_readable(const UniqueFd& fd) {
   return !fd.valid() || poll(&one, 1, 0) == 1;
 }
 
+/// Whether it would have adopted an orphan until now. False also where /proc does not show it.
+bool adopts(pid_t pid) {
+  constexpr int kFieldsBeforeFlags = 6;  // proc(5): state (3) to tpgid (8)
+  constexpr unsigned kExiting = 0x4;     // PF_EXITING of the kernel, in the flags of proc(5)
+  const std::string stat = read_proc(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::string_view rest = std::string_view(stat).substr(std::min(name_end + 2, stat.size()));
+  for (int field = 0; field < kFieldsBeforeFlags; ++field) cut(rest, ' ');
+  const auto flags = whole_number<unsigned>(cut(rest, ' '));
+  return flags && (*flags & kExiting) == 0;
+}
+
 }  // namespace
 
 Error no_such_process(pid_t pid) {
@@ -48,14 +62,13 @@ std::optional<std::vector<ProcessId>> SystemProcesses::below(const UniqueFd& pid
   return descendants_of(pid);
 }
 
-/// Whoever adopts us may itself end during it, and leave its children to another.
+/// Whoever is our parent may be ending: it adopts nobody any more, and we are its child a little longer.
 std::optional<std::vector<Family>> SystemProcesses::adopted(const ProcessId& guard) {
   if (!proc_shows_us()) return std::nullopt;
   std::vector<Family> families;
   for (pid_t parent = 0; parent != getppid();) {
     families.clear();
     parent = getppid();
-    if (!look_up_process(parent)) return std::nullopt;
     for (const ProcessId& child : children_of(parent)) {
       if (child.pid == getpid() || child.start_time < guard.start_time) continue;
       const auto stat = look_up_process(child.pid);
@@ -64,6 +77,7 @@ std::optional<std::vector<Family>> SystemProcesses::adopted(const ProcessId& gua
       family.insert(family.begin(), child);
       families.push_back(std::move(family));
     }
+    if (!adopts(parent)) return std::nullopt;
   }
   return families;
 }
