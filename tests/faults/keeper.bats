@@ -38,7 +38,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   keeper_does 'grant 30000; serve'
   run -7 dlock run k -- sh -c 'echo "$DLOCK_TOKEN $DLOCK_STORE $DLOCK_KEY"; exit 7'
   [ "$output" = "42 redis://fake k" ]
-  [ "$(tr '\n' ' ' <heard)" = "acquire started release " ]
+  [ "$(tr '\n' ' ' <heard)" = "acquire farewell started release " ]
 }
 
 @test "a keeper whose dlock has no stderr writes to nobody, and not to its server" {
@@ -291,7 +291,7 @@ EOF
   kill -TERM -- "-$job"
   [ "$(how_ended end)" = "signal 15" ]
   # It has heard the release, and did not die of the signal before.
-  [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started release " ]
+  [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire farewell started release " ]
 }
 
 @test "the password reaches the keeper, but no command line and no message" {
