@@ -177,11 +177,9 @@ TEST_CASE(
   for (const bool seen : {true, false}) {
     CAPTURE(seen);
     World world;
-    const auto begin = [&] { world.processes.living.push_back({{100, 5}, false}); };
-    if (seen) begin();
-    else world.processes.marked = {100};
+    world.processes.living.push_back({{100, 5}, false, false, !seen});
+    if (!seen) world.processes.marked = {100};
     world.at(1s, [&] { world.say_started(); });
-    if (!seen) world.at(3s + 999ms, begin);
     kill_both(world);
     world.at(7s, [&] { world.processes.end(100); });
     world.run();
