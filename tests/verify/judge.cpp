@@ -71,7 +71,7 @@ Duration allowance(const VerifyHistory& history, const std::string& key, TimePoi
 bool is_excused(const Section& old, const Section& next, const Bounds& bounds) {
   for (const Trouble& hit : old.hits) {
     if (hit.what != "stop-all" || hit.from > *next.begun) continue;
-    const bool fenced = old.token && next.token && *old.token < *next.token;
+    const bool fenced = old.token.value_or(0) < next.token.value_or(0) || (!old.token && !next.token);
     const TimePoint resumed = hit.until.value_or(old.last);
     const Duration kill_after = default_kill_after(old.lease.value_or(bounds.lease));
     return fenced && old.last <= resumed + kill_after + bounds.slack;

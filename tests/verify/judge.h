@@ -36,8 +36,8 @@ struct Judgement {
 // Each of these is pure: it judges one promise by the whole history.
 
 /// Nobody acts under an exclusive lock while somebody else holds it, shared or not. One case is excused: a holder that
-/// was stopped as a whole for longer than its lease, acts under a lower token than the next holder, and is ended within
-/// --kill-after.
+/// was stopped as a whole for longer than its lease, acts under a lower token than the next holder or in a store
+/// without tokens, and is ended within --kill-after.
 Judgement check_exclusion(const VerifyHistory& history, const Bounds& bounds);
 /// At most kPermits act at once, each with a slot that no other one has.
 Judgement check_permits(const VerifyHistory& history, const Bounds& bounds);

@@ -56,6 +56,9 @@ const Row kRows[] = {
     {"the same under a token that is not lower", check_exclusion, 1,
      "1 a ASK x; 3 a BEGIN 7 -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN 6 -; 4000 a HEALED stop-all; "
      "4001 a TICK; 4100 b END"},
+    {"the same in a store without tokens", check_exclusion, 0,
+     "1 a ASK x; 3 a BEGIN - -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN - -; 4000 a HEALED stop-all; "
+     "4001 a TICK; 4100 b END"},
     {"the same for longer than a moment", check_exclusion, 1,
      "1 a ASK x; 3 a BEGIN 5 -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN 6 -; 4000 a HEALED stop-all; "
      "4001 a TICK; 5100 a TERM; 5200 b END"},
