@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "cmd/bench/bench.h"
 #include "cmd/commands/commands.h"
@@ -112,7 +116,84 @@ int bench_stocks(const Call& call) {
 
 }  // namespace
 
-int ask_store(const Call& call, StoreCommand command) { return ask_opened(call, open_store_of(call), command); }
+namespace {
+
+/// What one of several backends has answered, and has not said yet.
+struct Answer {
+  int status = 0;
+  UniqueFd printed;  ///< stdout and stderr, in memory
+  UniqueFd said;
+
+  bool leaves_others() const { return status == kExitLost || status == exit_status(ErrorCode::kUnavailable); }
+};
+
+int tell(const Answer& answer) {
+  constexpr std::size_t kAll = 1 << 24;
+  for (const auto& [from, to] : {std::pair(answer.printed.get(), STDOUT_FILENO), {answer.said.get(), STDERR_FILENO}}) {
+    char bytes[4096];
+    off_t at = 0;
+    for (ssize_t n = 0; at < static_cast<off_t>(kAll) && (n = pread(from, bytes, sizeof bytes, at)) > 0; at += n) {
+      if (write(to, bytes, static_cast<std::size_t>(n)) != n) break;
+    }
+  }
+  return answer.status;
+}
+
+/// The child of ask_apart(): this process, or a store's program in its place, asks that backend alone. What is not
+/// there is no success here: it may be on another one.
+int ask_only(const Call& call, std::size_t place, StoreCommand command) {
+  Options options = call.options;
+  options.backends = {call.options.backends[place]};
+  options.if_held = false;
+  setenv("DLOCK_BACKEND", call.options.places[place].c_str(), 1);
+  if (place > 0) unsetenv("DLOCK_PASSWORD");
+  std::vector<char*> words;
+  for (char** word = call.argv; *word != nullptr; ++word) {
+    if (std::string_view(*word) != "--if-held") words.push_back(*word);
+  }
+  words.push_back(nullptr);
+  const Call only{options, call.runtime, call.out, words.data(), call.environment};
+  return ask_opened(only, open_store_of(only), command);
+}
+
+std::optional<Answer> ask_apart(const Call& call, std::size_t place, StoreCommand command) {
+  Answer answer{0, UniqueFd(memfd_create("printed", MFD_CLOEXEC)), UniqueFd(memfd_create("said", MFD_CLOEXEC))};
+  signal(SIGCHLD, SIG_DFL);
+  const pid_t parent = getpid();
+  const pid_t child = answer.printed.valid() && answer.said.valid() ? fork() : -1;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) raise(SIGTERM);
+    dup2(answer.printed.get(), STDOUT_FILENO);
+    dup2(answer.said.get(), STDERR_FILENO);
+    _exit(ask_only(call, place, command));
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (child < 0 || !WIFEXITED(status)) return std::nullopt;
+  answer.status = WEXITSTATUS(status);
+  return answer;
+}
+
+/// `acquire` may have taken the lease from each of the backends: "not there" is an answer when all have given it.
+int ask_each(const Call& call, StoreCommand command) {
+  std::optional<Answer> last;
+  for (std::size_t place = 0; place < call.options.backends.size(); ++place) {
+    auto answer = ask_apart(call, place, command);
+    if (!answer) return fail(call.runtime.log, system_error("cannot ask each backend", errno));
+    if (!answer->leaves_others()) return tell(*answer);
+    if (!last || last->status == kExitLost) last = std::move(answer);
+  }
+  const bool nowhere = last->status == kExitLost && call.options.if_held;
+  return nowhere ? ask_opened(call, open_store_of(call), command) : tell(*last);
+}
+
+}  // namespace
+
+int ask_store(const Call& call, StoreCommand command) {
+  const bool in_one_place = call.options.places.empty() || memory_for_stores() > 0;  // a store's program asks its own
+  return in_one_place ? ask_opened(call, open_store_of(call), command) : ask_each(call, command);
+}
 
 int ask_doctor(const Call& call) {
   const auto store = open_store_of(call);

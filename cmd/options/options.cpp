@@ -79,9 +79,11 @@ class Composer {
  private:
   using Step = Result<void> (Composer::*)();
 
-  OptionReader reader() const {
+  OptionReader reader() const { return reader_of(arguments_.command); }
+
+  OptionReader reader_of(Command command) const {
     const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
-    return {options_.config, arguments_.command, named ? "backend." + options_.backends.front().alias : std::string(),
+    return {options_.config, command, named ? "backend." + options_.backends.front().alias : std::string(),
             key_section_, mistakes_};
   }
 
@@ -213,6 +215,7 @@ class Composer {
   }
 
   /// A lease that `acquire` took from a fallback is where DLOCK_HELD says; the backend before it knows nothing of it.
+  /// Without its word it may be on each of them.
   Result<void> follow_lease() {
     const Command command = options_.command;
     const bool of_lease = command == Command::kRenew || command == Command::kRelease || command == Command::kCheck;
@@ -224,12 +227,24 @@ class Composer {
       if (!meant || entry.key != options_.keys.front().text() || entry.store == asked.redacted()) continue;
       return ask_instead(entry.store);
     }
+    return add_places();
+  }
+
+  Result<void> add_places() {
+    const Setting* backend = reader().find(OptionId::kBackend);
+    const Setting* fallbacks = reader_of(Command::kAcquire).find(OptionId::kFallback);
+    if (backend == nullptr || fallbacks == nullptr) return {};
+    options_.places = {backend->value()};
+    for (const std::string& text : fallbacks->values) {
+      options_.places.push_back(text);
+      if (auto read = read_fallback(*fallbacks, text); !read) return read;
+    }
     return {};
   }
 
   /// `store`: without its password, which stands with the fallback.
   Result<void> ask_instead(const std::string& store) {
-    const Setting* fallbacks = reader().find(OptionId::kFallback);
+    const Setting* fallbacks = reader_of(Command::kAcquire).find(OptionId::kFallback);
     std::vector<std::string> known = fallbacks == nullptr ? std::vector<std::string>() : fallbacks->values;
     known.push_back(store);
     for (const std::string& text : known) {

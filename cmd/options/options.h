@@ -93,6 +93,7 @@ struct Options {
   std::optional<std::string> shell_command;  ///< -c
 
   std::vector<BackendUrl> backends;  ///< the backend, then its fallbacks, in order; never empty
+  std::vector<std::string> places;   ///< renew, release, check: DLOCK_BACKEND for each of them, if there are several
   bool run_if_unavailable = false;
 
   bool nonblock = false;

@@ -54,10 +54,16 @@ void add_flags(Config& config, const Arguments& arguments) {
   }
 }
 
+/// A lease may be where its `acquire` has fallen back to.
+bool heeds(Command command, const OptionRow& row) {
+  const bool of_lease = command == Command::kRenew || command == Command::kRelease || command == Command::kCheck;
+  return has_option(command, row) || (of_lease && row.id == OptionId::kFallback);
+}
+
 void add_environment(Config& config, const Environment& environment, Command command) {
   for (const auto& [name, value] : environment.ours) {
     for (const OptionRow& row : option_rows()) {
-      if (row.variable != name || !has_option(command, row)) continue;
+      if (row.variable != name || !heeds(command, row)) continue;
       auto values = row.repeats ? split_at_blanks(value) : std::vector<std::string>{std::string(value)};
       config.add(setting_of(row, std::move(values), {Origin::Layer::kEnvironment, std::string(name)}));
     }

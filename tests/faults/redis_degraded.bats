@@ -145,6 +145,37 @@ SCRIPT
   run -0 dlock wait -n k
 }
 
+# The same environment is all that they know: no --shell, no -b.
+lease_on_the_fallback() {
+  local owner token
+  kill_redis one
+  read -r owner token < <(dlock acquire -q --connect-timeout 500ms --ttl 100s k)
+  run -0 dlock renew --ttl 200s --owner "$owner" k
+  [ "$output" = "" ]
+  run -0 dlock check k "$token"
+  run -69 dlock check k 1 # it may be known where nobody answers
+  [[ "$output" == *"cannot reach"* ]]
+  restart_redis one
+  run -0 dlock check k "$token"
+  run -0 --separate-stderr dlock renew --json --ttl 200s --owner "$owner" k
+  jq -e --arg store "$DLOCK_FALLBACK" '.store == $store and .ttl_ms == 200000' <<<"$output"
+  run -79 dlock check k 1
+  run -0 --separate-stderr dlock release --if-held --json --owner "$owner" k
+  jq -e '.released' <<<"$output"
+  run -0 dlock wait -n -b "$DLOCK_FALLBACK" k
+  run -79 dlock release --owner "$owner" k
+  run -0 --separate-stderr dlock release --if-held --json --owner "$owner" k
+  jq -e '.released == false' <<<"$output"
+}
+
+@test "renew, check and release find the lease that acquire took from a fallback in the environment" {
+  export DLOCK_FALLBACK
+  DLOCK_FALLBACK=$(redis_url spare)
+  lease_on_the_fallback
+  DLOCK_FALLBACK=local:$PWD/locks
+  lease_on_the_fallback
+}
+
 # bats test_tags=all
 @test "--fallback by environment and by configuration: flag before variable before file" {
   script_show
