@@ -22,7 +22,6 @@
 #include "lib/base/system_error.h"
 #include "lib/base/users.h"
 #include "lib/lock/lock_admin.h"
-#include "lib/lock/once_session.h"
 
 namespace dlock::local {
 namespace {
@@ -40,7 +39,7 @@ Result<KnownLocks> locks_in(const LockDir& dir) {
     const auto file = LockFile::open_existing(dir, file_name, {}, false);
     if (!file) known.unreadable.push_back({file_name, file.error()});
     if (!file || !*file) continue;
-    const auto name = LockName::parse((*file)->key().value_or(std::string()));
+    const auto name = LockName::parse_stored((*file)->key().value_or(std::string()));
     if (name && lock_file_name(*name) == file_name) known.names.push_back(*name);
   }
   return known;
@@ -83,6 +82,7 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
                                .host = context.host};
   auto known = locks_in(*dir);
   if (!known) return;
+  std::erase_if(known->names, [](const LockName& name) { return name.is_slot(); });
   auto some = inspect_each(std::move(*known), [&](std::span<const LockName> names) {
     std::vector<Result<LockState>> states;
     for (const LockName& name : names) {
@@ -279,14 +279,13 @@ Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, boo
   const Guarded guarded(**file);
   auto header = (*file)->read_header();
   if (!header) return header.error();
-  const auto name = LockName::parse((*file)->key().value_or(std::string()));
+  const auto name = LockName::parse_stored((*file)->key().value_or(std::string()));
   const std::size_t records = (*file)->read_records().size();
   const auto view = read_view(**file, name && name->is_path(), context_.runtime.clock.now());
   if (!view) return view.error();
   const bool in_use = !view->holders.empty() || !view->waiters.empty();
   if (!name || in_use) return std::optional<Swept>();
-  const bool slot = name->text().find(kOnceMark) != std::string::npos;
-  if (slot && (dry_run || unlinkat((*dir)->fd(), file_name.c_str(), 0) == 0)) {
+  if (name->is_slot() && (dry_run || unlinkat((*dir)->fd(), file_name.c_str(), 0) == 0)) {
     return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
   }
   if (records == 0) return std::optional<Swept>();

@@ -111,10 +111,13 @@ int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtim
   for (const Swept& one : *swept) {
     if (options.json) {
       JsonWriter json("dlock.gc/2");
-      json.field("key", one.name.text()).field("store", backend.store()).field("what", one.what);
+      json.field("key", std::string(one.name.key()));
+      if (one.name.is_slot()) json.field("slot", std::string(one.name.slot()));
+      json.field("store", backend.store()).field("what", one.what);
       text += json.field("dry_run", options.dry_run).end_object().line();
     } else {
-      text += (options.dry_run ? "would sweep " : "swept ") + one.name.text() + ": " + printable(one.what) + '\n';
+      text += (options.dry_run ? "would sweep " : "swept ") + printable(one.name.spoken()) + ": " +
+              printable(one.what) + '\n';
     }
   }
   if (swept->empty() && !options.json) text = "nothing to sweep in " + backend.store() + '\n';

@@ -7,7 +7,6 @@
 
 #include "cmd/options/completion.h"
 #include "lib/base/human_text.h"
-#include "lib/lock/once_session.h"
 
 namespace dlock {
 namespace {
@@ -43,9 +42,7 @@ void set_completion_deadline() {
 int complete_keys(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   std::vector<std::string> names;
   if (const auto live = backend.inspect_all()) {
-    for (const LockState& state : live->locks) {
-      if (!is_slot(state)) names.push_back(state.name.text());
-    }
+    for (const LockState& state : live->locks) names.push_back(state.name.text());
   }
   return print_completion(options, names, runtime, out);
 }

@@ -12,7 +12,6 @@
 #include "cmd/show/render.h"
 #include "lib/history/event_log.h"
 #include "lib/history/history.h"
-#include "lib/lock/once_session.h"
 
 namespace dlock {
 namespace {
@@ -165,7 +164,7 @@ int metrics_command(const Options& options, LockAdmin& backend, const Runtime& r
   const auto unwanted = [&](const std::string& key) {
     return !options.match.empty() && fnmatch(options.match.c_str(), key.c_str(), 0) != 0;
   };
-  std::erase_if(live->locks, [&](const LockState& one) { return is_slot(one) || unwanted(one.name.text()); });
+  std::erase_if(live->locks, [&](const LockState& one) { return unwanted(one.name.text()); });
   std::erase_if(past, [&](const Episode& one) { return one.store != backend.store() || unwanted(one.key); });
   return print(out, runtime.log, metrics_text(backend.store(), *live, totals_of(past), now));
 }

@@ -10,7 +10,6 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/json_writer.h"
-#include "lib/lock/once_session.h"
 
 namespace dlock {
 namespace {
@@ -22,7 +21,9 @@ void record_lease(Event::Kind kind, const std::string& store, const std::string&
                   const Options& options, const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
-  Event event = new_event(kind, options.keys.front(), store, options, runtime);
+  const LockName& name = options.keys.front();
+  Event event = new_event(kind, name, store, options, runtime);
+  if (name.is_slot()) event.key = name.key(), event.who.slot = name.slot();
   event.who.owner = owner;
   event.who.token = token;
   event.who.lease = true;
@@ -88,7 +89,10 @@ int say_released(const std::string& owner, bool released, const Options& options
                  const Runtime& runtime, Output& out) {
   if (!options.json) return 0;
   JsonWriter json("dlock.release/2");
-  json.field("key", options.keys.front().text()).field("store", backend.store()).field("owner", owner);
+  const LockName& name = options.keys.front();
+  json.field("key", std::string(name.key()));
+  if (name.is_slot()) json.field("slot", std::string(name.slot()));
+  json.field("store", backend.store()).field("owner", owner);
   return print(out, runtime.log, json.field("released", released).end_object().line());
 }
 
@@ -97,9 +101,9 @@ int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runti
   const LockName& slot = options.keys.front();
   const auto state = backend.inspect(slot);
   if (!state) return fail(runtime.log, state.error());
-  const bool remembered = is_slot(*state);
+  const bool remembered = !state->holders.empty();
   if (!remembered && !options.if_held) {
-    return fail(runtime.log, {ErrorCode::kLost, slot_text(slot) + " is not remembered", "nothing was changed"});
+    return fail(runtime.log, {ErrorCode::kLost, slot.spoken() + " is not remembered", "nothing was changed"});
   }
   if (remembered) {
     const auto freed = backend.force_release(slot, *state, "");

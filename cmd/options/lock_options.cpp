@@ -211,7 +211,7 @@ Result<void> read_run_options(const OptionReader& from, const Arguments& argumen
 Result<void> read_once_options(const OptionReader& from, Options& options) {
   const Setting* slot = from.find(OptionId::kOnce);
   if (options.command == Command::kRelease && from.find(OptionId::kSlot) != nullptr) {
-    auto name = slot_name(options.keys.front(), options.slot);
+    auto name = LockName::of_slot(options.keys.front(), options.slot);
     if (!name) return name.error();
     options.keys.front() = std::move(*name);
   }
@@ -220,7 +220,7 @@ Result<void> read_once_options(const OptionReader& from, Options& options) {
   }
   if (slot == nullptr) return {};
   if (auto fits = check_fits(options); !fits) return fits;
-  auto name = slot_name(options.keys.front(), slot->value());
+  auto name = LockName::of_slot(options.keys.front(), slot->value());
   if (!name) return name.error();
   OncePolicy once{.slot = std::move(*name), .remember = kRemembered};
   if (auto read = read_remembered(from, once); !read) return read;

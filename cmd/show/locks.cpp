@@ -11,15 +11,12 @@
 #include "lib/base/human_text.h"
 #include "lib/config/suggest.h"
 #include "lib/keeper/hold_socket.h"
-#include "lib/lock/once_session.h"
 #include "lib/lock/owner.h"
 
 namespace dlock {
 namespace {
 
-/// A slot that has run is meant only by what names slots.
 bool matches(const LockName& pattern, const LockState& state) {
-  if (is_slot(state) && pattern.text().find(kOnceMark) == std::string::npos) return false;
   return state.name == pattern || fnmatch(pattern.text().c_str(), state.name.text().c_str(), 0) == 0;
 }
 
@@ -33,7 +30,6 @@ void put_in_order(std::vector<LockState>& locks) {
 Result<LiveLocks> look_everywhere(LockAdmin& backend) {
   auto all = backend.inspect_all();
   if (!all) return all;
-  std::erase_if(all->locks, is_slot);
   LiveLocks neighbours = backend.inspect_neighbours();
   std::move(neighbours.locks.begin(), neighbours.locks.end(), std::back_inserter(all->locks));
   std::move(neighbours.unreadable.begin(), neighbours.unreadable.end(), std::back_inserter(all->unreadable));

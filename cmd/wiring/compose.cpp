@@ -9,8 +9,10 @@
 #include "lib/base/process.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
+#include "lib/lock/lease.h"
 #include "lib/lock/multi_lock.h"
 #include "lib/lock/once_session.h"
+#include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock {
@@ -78,12 +80,17 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 /// `lock`, under which its slot runs once. The slot is another lock of the same store.
 std::unique_ptr<LockSession> once_session(const Store& store, const Options& options, std::unique_ptr<LockSession> lock,
                                           const Runtime& runtime) {
-  const auto open = [=, &options, &runtime](OnceSession::Wants wants) {
+  const auto open = [=, &options, &runtime](OnceSession::Wants wants, std::optional<TimePoint> deadline) {
     WaitPolicy wait = wait_policy(options, runtime.clock.now());
     const bool takes = wants == OnceSession::Wants::kTake;
     wait.once = wait.once && !takes;
     wait.tries = 1;
-    if (takes) wait.until.reset();  // what has run is remembered over a short outage, however short the wait may be
+    if (takes) {  // what has run is remembered over an outage, however short the wait may be
+      wait.until.reset();
+      const TimePoint now = runtime.clock.now();
+      const Duration left = deadline ? term_at(*deadline, options.ttl, options.kill_after) - now : Duration(0);
+      wait.connect_timeout = std::max(connect_timeout_of(wait), left);
+    }
     LockSpec spec = make_spec(options, options.once->slot, wait);
     spec.ttl = spec.at_least = options.once->remember;
     spec.lock_delay = Duration(0);

@@ -54,7 +54,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     }
     if (control.stop_requested()) break;
   }
-  acquirer_.give_up();
+  give_up();
   return std::nullopt;
 }
 
@@ -140,12 +140,18 @@ void Acquisition::tell_reached(Control& control) {
 
 void Acquisition::trace(std::string step) {
   if (!runtime_.log.style().verbose || step == traced_) return;
-  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  runtime_.log.verbose(spec_.name.spoken() + ": " + step);
   traced_ = std::move(step);
 }
 
+/// The record of a slot stays once it was written, however little is known of it.
+void Acquisition::give_up() {
+  const bool records = spec_.name.is_slot() && spec_.take;
+  if (!records) acquirer_.give_up();
+}
+
 Refused Acquisition::refused(Error error) {
-  acquirer_.give_up();
+  give_up();
   return {std::move(error), std::nullopt};
 }
 
@@ -156,14 +162,14 @@ std::optional<Error> Acquisition::no_lock(Control& control) {
 }
 
 Refused Acquisition::give_way() {
-  acquirer_.give_up();
+  give_up();
   return std::move(*gives_way_);
 }
 
 Refused Acquisition::busy(Control& control) {
   auto state = acquirer_.describe(control);
-  acquirer_.give_up();
-  Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is already held"}, std::nullopt};
+  give_up();
+  Refused refused{{ErrorCode::kBusy, spec_.name.spoken() + " is already held"}, std::nullopt};
   if (!state) return refused;
   if (const std::string what = foreign_data(*state); !what.empty()) return {holds_data(spec_.name, what), std::nullopt};
   const auto ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };

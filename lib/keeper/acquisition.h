@@ -102,6 +102,7 @@ class Acquisition {
   void pause_in_outage(Control& control);
   void tell_unreached(const std::string& why, Control& control);
   void tell_reached(Control& control);
+  void give_up();
   Refused refused(Error error);
   Refused give_way();
   Refused busy(Control& control);

@@ -109,7 +109,7 @@ void put_state(Message& message, const LockState& state) {
 
 Result<LockState> get_state(const Message& message) {
   MessageReader in(message, "state.");
-  const auto name = LockName::parse(in.text("name"));
+  const auto name = LockName::parse_stored(in.text("name"));
   if (!name) return name.error();
   LockState state{
       *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
@@ -143,7 +143,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
   granted.deadline = in.optional_point("deadline");
   granted.lease = Duration(in.number_or("lease", 0));
   if (in.has("name")) {
-    const auto name = LockName::parse(in.text("name"));
+    const auto name = LockName::parse_stored(in.text("name"));
     if (!name) return name.error();
     const auto owner = Owner::parse(in.text("owner"));
     if (!owner) return owner.error();
@@ -278,7 +278,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   auto url = BackendUrl::parse(in.text("url"));
   if (!url) return url.error();
   url->password = in.text_or_empty("password");
-  const auto name = LockName::parse(in.text("name"));
+  const auto name = LockName::parse_stored(in.text("name"));
   if (!name) return name.error();
   const auto owner = Owner::parse(in.text("owner"));
   if (!owner) return owner.error();

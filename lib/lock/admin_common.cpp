@@ -56,17 +56,22 @@ Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by
   return running.holders.empty() ? Result<void>() : revoke(shown.name, running, by);
 }
 
-Result<LiveLocks> LockAdmin::inspect_below(const std::string& prefix) {
-  auto live = inspect_all();
-  if (live) std::erase_if(live->locks, [&](const LockState& one) { return !one.name.text().starts_with(prefix); });
-  return live;
-}
-
-Result<LiveLocks> AdminCommon::inspect_below(const std::string& prefix) {
+Result<LiveLocks> AdminCommon::inspect_all() {
   auto known = known_locks();
   if (!known) return known.error();
-  std::erase_if(known->names, [&](const LockName& name) { return !name.text().starts_with(prefix); });
-  return inspect_each(std::move(*known), [this](std::span<const LockName> names) { return inspect_some(names); });
+  std::erase_if(known->names, [](const LockName& name) { return name.is_slot(); });
+  return inspect_those(std::move(*known));
+}
+
+Result<LiveLocks> AdminCommon::inspect_slots(const LockName& key) {
+  auto known = known_locks();
+  if (!known) return known.error();
+  std::erase_if(known->names, [&](const LockName& name) { return !name.is_slot() || name.key() != key.text(); });
+  return inspect_those(std::move(*known));
+}
+
+Result<LiveLocks> AdminCommon::inspect_those(KnownLocks known) {
+  return inspect_each(std::move(known), [this](std::span<const LockName> names) { return inspect_some(names); });
 }
 
 std::vector<Result<LockState>> AdminCommon::inspect_some(std::span<const LockName> names) {

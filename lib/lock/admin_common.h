@@ -28,8 +28,8 @@ Result<LiveLocks> inspect_each(KnownLocks known, const InspectSome& inspect);
 /// The part of LockAdmin that is the same in every layout, made of what a layout says. Single-threaded.
 class AdminCommon : public LockAdmin {
  public:
-  Result<LiveLocks> inspect_all() final { return inspect_below(""); }
-  Result<LiveLocks> inspect_below(const std::string& prefix) final;
+  Result<LiveLocks> inspect_all() final;
+  Result<LiveLocks> inspect_slots(const LockName& key) final;
   Result<void> check(const LockName& name, FencingToken token) final;
   Result<Duration> ping() final;
 
@@ -52,6 +52,8 @@ class AdminCommon : public LockAdmin {
   virtual void forget_ping(const LockName& /*name*/) {}
 
  private:
+  Result<LiveLocks> inspect_those(KnownLocks known);
+
   Clock& clock_;
 };
 

@@ -73,12 +73,12 @@ class LockAdmin {
   /// Holders and waiters of one lock; a free lock has none. Never changes anything.
   virtual Result<LockState> inspect(const LockName& name) = 0;
 
-  /// Every lock that has a holder or a waiter. What we may not read is named, never left out as if it were free, and
-  /// ends nothing.
+  /// Every lock that has a holder or a waiter, without slots of --once. What we may not read is named, never left out
+  /// as if it were free, and ends nothing.
   virtual Result<LiveLocks> inspect_all() = 0;
 
-  /// The same of the locks whose names begin with `prefix`.
-  virtual Result<LiveLocks> inspect_below(const std::string& prefix);
+  /// The slots of `key` that are remembered (--once), by their own names.
+  virtual Result<LiveLocks> inspect_slots(const LockName& /*key*/) { return LiveLocks(); }
 
   /// The live locks of other stores that people mistake for this one, each with its own store: for display only. Best
   /// effort; none by default.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/lock_name.h"
 
+#include <algorithm>
+
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/base/text.h"
@@ -33,6 +35,28 @@ Result<LockName> LockName::parse(std::string_view text) {
     at += c.bytes;
   }
   return LockName(std::string(text));
+}
+
+Result<LockName> LockName::of_slot(const LockName& key, std::string_view slot) {
+  if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot needs a name", "such as --once \"$(date +%F)\""};
+  const std::size_t room = kMaxBytes - std::min(kMaxBytes, key.text_.size() + 1);
+  auto fits = parse(slot);
+  if (fits && slot.size() <= room) return LockName(key.text_ + kSlotMark + std::string(slot));
+  return Error{
+      ErrorCode::kInvalid,
+      "slot '" + printable(slot, 80) + "' of " + key.text_ + ": " +
+          (fits ? "both together are longer than " + std::to_string(kMaxBytes - 1) + " bytes" : fits.error().message),
+      "choose a shorter one, without control characters"};
+}
+
+Result<LockName> LockName::parse_stored(std::string_view text) {
+  const std::size_t mark = text.find(kSlotMark);
+  auto key = parse(text.substr(0, mark));
+  return !key || mark == std::string_view::npos ? key : of_slot(*key, text.substr(mark + 1));
+}
+
+std::string LockName::spoken() const {
+  return is_slot() ? "slot " + std::string(slot()) + " of " + std::string(key()) : text_;
 }
 
 LockName LockName::for_ping() { return LockName("dlock-ping-" + random_hex(8)); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 #include "lib/lock/lock_session.h"
 
 namespace dlock {
@@ -13,58 +14,40 @@ namespace {
 constexpr Duration kGiveBackTime = std::chrono::seconds(5);
 
 /// "ran on ci-4 2 h ago, status 0".
-std::string ran_text(const std::optional<LockState>& state, WallTime now) {
-  if (!state || state->holders.empty()) return "has run";
-  const Participant& who = state->holders.front();
+std::string ran_text(const LockState& state, WallTime now) {
+  const Participant& who = state.holders.front();
   std::string text = "ran";
   if (!who.host.empty()) text += " on " + printable(who.host);
   if (who.since) text += " " + human_duration(std::max<Duration>(now - *who.since, Duration(0))) + " ago";
   return text + (who.ran.empty() ? "" : ", " + printable(who.ran));
 }
 
-std::string slots_of(const LockName& key) { return key.text() + std::string(kOnceMark); }
+/// The answer of a place where something else lies, or where what lies there cannot be read: none that the slot has
+/// run.
+Error not_remembered_there(const LockName& slot, const std::optional<LockState>& state) {
+  const std::string what = state ? foreign_data(*state) : std::string();
+  if (!what.empty()) {
+    return {ErrorCode::kMisconfigured, slot.spoken() + " cannot be remembered: in its place is " + what,
+            "see who writes there"};
+  }
+  return {ErrorCode::kDenied, "whether " + slot.spoken() + " has run cannot be read",
+          "look with: dlock inspect " + shell_word(slot.key())};
+}
 
-/// Whether the answer to an attempt, or a look, is that of a slot that has run; as far as the store knows.
-bool has_run(const Refused& refused) {
-  if (refused.error.code != ErrorCode::kBusy) return false;
-  return !refused.state || refused.state->holders.empty() || is_slot(*refused.state);
+bool tells_who_ran(const std::optional<LockState>& state) {
+  return state && !state->holders.empty() && foreign_data(*state).empty();
 }
 
 }  // namespace
 
-Result<LockName> slot_name(const LockName& key, std::string_view slot) {
-  if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot needs a name", "such as --once \"$(date +%F)\""};
-  if ((":" + std::string(slot)).find(kOnceMark) != std::string::npos) {
-    return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' would also belong to another key",
-                 "choose one without 'once:'"};
-  }
-  auto name = LockName::parse(slots_of(key) + std::string(slot));
-  if (name) return name;
-  return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' of " + key.text() + ": " + name.error().message,
-               "choose a shorter one, without control characters"};
-}
-
-std::string slot_text(const LockName& slot) {
-  const std::size_t end = slot.text().find(kOnceMark);
-  if (end == std::string::npos) return slot.text();
-  return "slot " + slot.text().substr(end + kOnceMark.size()) + " of " + slot.text().substr(0, end);
-}
-
-bool is_slot(const LockState& state) {
-  if (state.holders.empty()) return false;
-  const Participant& who = state.holders.front();
-  return (!who.ran.empty() || who.at_least > Duration(0)) && state.name.text().find(kOnceMark) != std::string::npos;
-}
-
 void add_remembered(LockState& state, LockAdmin& admin) {
   if (state.name.is_path() || state.name.is_relative_path()) return;
-  const std::string prefix = slots_of(state.name);
-  const auto live = admin.inspect_below(prefix);
+  const auto live = admin.inspect_slots(state.name);
   if (!live) return;
   for (const LockState& slot : live->locks) {
     if (slot.holders.empty()) continue;
     state.remembered.push_back(slot.holders.front());
-    state.remembered.back().slot = slot.name.text().substr(prefix.size());
+    state.remembered.back().slot = slot.name.slot();
   }
 }
 
@@ -73,14 +56,14 @@ OnceSession::OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, O
     : lock_(std::move(lock)), policy_(std::move(policy)), open_slot_(std::move(open_slot)), clock_(clock), log_(log) {}
 
 std::optional<Refused> OnceSession::look() {
-  auto slot = open_slot_(Wants::kLook);
+  auto slot = open_slot_(Wants::kLook, {});
   if (!slot) return Refused{slot.error(), std::nullopt};
   auto answer = acquire_and_wait(**slot, clock_);
   auto* refused = std::get_if<Refused>(&answer);
   if (refused == nullptr) return std::nullopt;
   if (refused->error.code != ErrorCode::kBusy) return std::move(*refused);
-  if (!has_run(*refused)) return std::nullopt;
-  return Refused{{ErrorCode::kRepeated, slot_text(policy_.slot) + " " + ran_text(refused->state, clock_.wall()), ""},
+  if (!tells_who_ran(refused->state)) return Refused{not_remembered_there(policy_.slot, refused->state), std::nullopt};
+  return Refused{{ErrorCode::kRepeated, policy_.slot.spoken() + " " + ran_text(*refused->state, clock_.wall()), ""},
                  std::nullopt};
 }
 
@@ -99,7 +82,10 @@ std::optional<SessionEvent> OnceSession::next_event(TimePoint now) {
     giving_back_ = false;  // given back, or as good as that: the lease ends by itself
     return *std::exchange(refused_, std::nullopt);
   }
-  if (!std::holds_alternative<Granted>(*event)) return event;
+  if (const auto* renewed = std::get_if<Renewed>(&*event)) deadline_ = renewed->deadline;
+  const auto* granted = std::get_if<Granted>(&*event);
+  if (granted == nullptr) return event;
+  deadline_ = granted->deadline;
   refused_ = look();
   if (!refused_) return event;
   giving_back_ = true;
@@ -108,35 +94,31 @@ std::optional<SessionEvent> OnceSession::next_event(TimePoint now) {
 }
 
 void OnceSession::command_ended(int wait_status) {
-  status_ = wait_status;
   lock_->command_ended(wait_status);
+  if (wait_status == 0) remember(wait_status);
 }
 
 /// Under the lock, which is still ours.
-void OnceSession::remember() {
-  const auto status = std::exchange(status_, std::nullopt);
-  if (!status || *status != 0) return;
-  const auto warn = [&](const Error& why) {
-    log_.warn(slot_text(policy_.slot) + " is not remembered, and may run again: " + why.message);
-  };
-  auto slot = open_slot_(Wants::kTake);
-  if (!slot) return warn(slot.error());
+void OnceSession::remember(int wait_status) {
+  auto slot = open_slot_(Wants::kTake, deadline_);
+  if (!slot) return warn_unconfirmed(slot.error());
   auto answer = acquire_and_wait(**slot, clock_);
-  const auto* refused = std::get_if<Refused>(&answer);
-  if (refused && has_run(*refused)) return;  // a run inside this one has done it
-  if (refused) return warn(refused->error);
-  (*slot)->command_ended(*status);
-  if (const auto left = (*slot)->detach({policy_.remember, std::nullopt}); !left) warn(left.error());
+  if (const auto* refused = std::get_if<Refused>(&answer)) {
+    const bool by_another = refused->error.code == ErrorCode::kBusy && tells_who_ran(refused->state);
+    if (!by_another) warn_unconfirmed(refused->error);  // else a run inside this one has done it
+    return;
+  }
+  (*slot)->command_ended(wait_status);
+  if (const auto left = (*slot)->detach({policy_.remember, std::nullopt}); !left) warn_unconfirmed(left.error());
 }
 
-void OnceSession::release(TimePoint deadline) {
-  remember();
-  lock_->release(deadline);
-}
-
-Result<void> OnceSession::detach(const DetachSpec& spec) {
-  remember();
-  return lock_->detach(spec);
+/// A record that was written stays, and counts.
+void OnceSession::warn_unconfirmed(const Error& why) {
+  const auto found = look();
+  const std::string known = !found                                      ? "is not remembered, and may run again"
+                            : found->error.code == ErrorCode::kRepeated ? "is remembered, not confirmed"
+                                                                        : "may not be remembered, and may run again";
+  log_.warn(policy_.slot.spoken() + " " + known + ": " + why.message);
 }
 
 }  // namespace dlock

@@ -4,8 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "lib/base/clock.h"
@@ -17,39 +15,27 @@ namespace dlock {
 
 /// A run that happens once for each slot of a key (--once).
 struct OncePolicy {
-  LockName slot;         ///< slot_name(): the lock that remembers it
+  LockName slot;         ///< LockName::of_slot(): the lock that remembers it
   Duration remember{0};  ///< the ttl of that lock
 };
-
-/// The lock whose lease remembers that `slot` of `key` has run: "nightly:once:2026-11-26". Invalid for an empty slot,
-/// for what no lock name may have, and where both together are too long for one.
-Result<LockName> slot_name(const LockName& key, std::string_view slot);
-
-/// Between a key and the name of a slot.
-inline constexpr std::string_view kOnceMark = ":once:";
-
-/// "slot 2026-11-26 of nightly", as a person knows it.
-std::string slot_text(const LockName& slot);
-
-/// Whether it is the lease of a slot that has run, or is about to be: no command runs under it. An ordinary lock may
-/// have such a name, too.
-bool is_slot(const LockState& state);
 
 /// The slots of `state` that have run, into state.remembered. Best effort: what cannot be read is left out.
 void add_remembered(LockState& state, LockAdmin& admin);
 
 /// A lock under which a command runs once for each slot. A slot that has run is a lease without a process, taken under
-/// the lock after the command has ended, and before the lock is released, with the command's end (Participant::ran). A
-/// slot is looked at before the lock is asked for, and again when it is granted: Repeated if it has run. A run that is
-/// killed between the end of the command and the lease has not run, and the next one runs again: at least once.
+/// the lock as soon as the command has ended, with the command's end (Participant::ran). A slot is looked at before the
+/// lock is asked for, and again when it is granted: Repeated if it has run, and whatever is wrong with the place where
+/// it would be remembered. A run that is killed between the end of the command and the lease has not run, and the next
+/// one runs again: at least once. What was written stays, also where the store could not confirm it.
 ///
-/// acquire(), next_event(), release() and detach() wait for the store of the slot, which the policy's sessions do for
-/// their connect timeout at most. The clock and the log must outlive it.
+/// acquire() and next_event() wait for the store of the slot, which the policy's sessions do for their connect timeout
+/// at most; command_ended() does for as long as a command may run under the lock. The clock and the log must outlive
+/// it.
 class OnceSession final : public LockSession {
  public:
-  /// One session of the slot's lock: to take it, or to see whether it is free.
+  /// One session of the slot's lock: to take it under a lock with this deadline, or to see whether it is free.
   enum class Wants { kLook, kTake };
-  using OpenSlot = std::function<Result<std::unique_ptr<LockSession>>(Wants)>;
+  using OpenSlot = std::function<Result<std::unique_ptr<LockSession>>(Wants, std::optional<TimePoint> deadline)>;
 
   OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, OpenSlot open_slot, Clock& clock, const Log& log);
 
@@ -57,7 +43,7 @@ class OnceSession final : public LockSession {
   void withdraw(TimePoint deadline) override {
     if (!giving_back_) lock_->withdraw(deadline);
   }
-  void release(TimePoint deadline) override;
+  void release(TimePoint deadline) override { lock_->release(deadline); }
   void ask_who() override { lock_->ask_who(); }
   void add_interest(std::vector<pollfd>& fds) const override { lock_->add_interest(fds); }
   std::optional<TimePoint> wake_at() const override {
@@ -68,16 +54,14 @@ class OnceSession final : public LockSession {
   pid_t keeper_pid() const override { return lock_->keeper_pid(); }
   void command_started(const GuardHandles& guard) override { lock_->command_started(guard); }
   void command_ended(int wait_status) override;
-  void command_over() override {
-    status_.reset();  // it ended beside a lock that was lost
-    lock_->command_over();
-  }
-  Result<void> detach(const DetachSpec& spec) override;
+  void command_over() override { lock_->command_over(); }
+  Result<void> detach(const DetachSpec& spec) override { return lock_->detach(spec); }
 
  private:
   /// Why nothing is to be run: the slot has run, or the store cannot be asked.
   std::optional<Refused> look();
-  void remember();
+  void remember(int wait_status);
+  void warn_unconfirmed(const Error& why);
 
   std::unique_ptr<LockSession> lock_;
   const OncePolicy policy_;
@@ -86,7 +70,7 @@ class OnceSession final : public LockSession {
   const Log& log_;
   std::optional<Refused> refused_;  ///< reported at once, or after the release
   bool giving_back_ = false;
-  std::optional<int> status_;  ///< of the command that has ended under the lock
+  std::optional<TimePoint> deadline_;  ///< of the lock
 };
 
 }  // namespace dlock

@@ -176,6 +176,8 @@ replaced() {
 # bats test_tags=all
 @test "each store whose queue shows it: readers are replaced, who is inside replaces nobody, and who gives up leaves nothing" { on_each_store replaced; }
 
+forgets() { ! dlock inspect "$1" | grep -q "slot $2 "; } # KEY SLOT
+
 # A shell for the command: the pid of its dlock is in waiter.pid.
 once_and_killed() {
   can detaches && [[ $DLOCK_BACKEND != zk:* ]] || return 0
@@ -190,7 +192,7 @@ once_and_killed() {
   run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
   [ "$(wc -l <runs)" = 2 ]
   # On this machine a process keeps what is remembered, and its end changes nothing.
-  [[ $DLOCK_BACKEND != local:* ]] || kill -KILL "$(holder_field "$key:once:s" pid)"
+  [[ $DLOCK_BACKEND != local:* ]] || kill -KILL "$(dlock inspect --json "$key" | jq '.slots[0].pid')"
   run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
   [ "$(wc -l <runs)" = 2 ]
   # Without its keeper, and without both, what has not been remembered runs again, and never hangs.
@@ -212,14 +214,14 @@ once_and_killed() {
   [ "$(tail -n 1 runs)" = again ]
   # What is out of date goes, what is remembered stays.
   run -0 dlock run --once s3 --remember 1s "$key" -- true
-  wait_until is_free "$key:once:s3"
+  wait_until forgets "$key" s3
   run -0 dlock gc
-  [[ $DLOCK_BACKEND != local:* && $DLOCK_BACKEND != *strategy=occupy* ]] || [[ "$output" == *"$key:once:s3: the "*" of a slot that is not remembered"* ]]
+  [[ $DLOCK_BACKEND != local:* && $DLOCK_BACKEND != *strategy=occupy* ]] || [[ "$output" == *"slot s3 of $key: the "*" of a slot that is not remembered"* ]]
   run -0 dlock inspect "$key"
   [[ "$output" == *"status 0)"*"slot s"*"slot s2"* ]]
   [[ "$output" != *"slot s3"* && "$output" != *"ended with dlock"* ]]
   run -0 dlock gc --dry-run
-  [[ "$output" != *"$key:once"* ]]
+  [[ "$output" != *"of $key"* ]]
   run -0 dlock run --once s "$key" -- sh -c 'echo run >>runs'
   [ "$(tail -n 1 runs)" = again ]
   # Together with --at-least: kept, and remembered.

@@ -31,6 +31,27 @@ refused() { # WHAT OPTION...: 69, with what was missing; nothing was run and not
   nothing_is_left_on one
 }
 
+# --- what was done ---------------------------------------------------------------------------------------------------
+
+@test "a slot of --once that no replica confirms is remembered, and said to be: it does not run twice" {
+  start_pair
+  use "$(redis_url one)?wait_replicas=1"
+  start_watched first dlock run --ttl $((4 * slowness))s --once s k -- sh -c 'echo run >>ran; until [ -e end ]; do sleep .02; done' 2>said
+  wait_until filled ran
+  freeze two
+  touch end
+  [ "$(how_ended first)" = "exit 0" ]
+  grep -q 'slot s of k is remembered, not confirmed: .* was confirmed by only 0 of 1 replica' said
+  run ! grep -q 'release' said
+  [ "$(redis_cli one exists k)" = 0 ]
+  thaw two
+  wait_until redis_line one 'connected_slaves:1' info replication
+  run -0 dlock run -w 20s --once s k -- sh -c 'echo run >>ran'
+  [ "$(wc -l <ran)" = 1 ]
+  run -0 dlock inspect k
+  [[ "$output" == *"slot s"* ]]
+}
+
 # --- a grant ---------------------------------------------------------------------------------------------------------
 
 @test "wait_replicas=1: the replica has the lock before the command begins" {

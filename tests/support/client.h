@@ -18,6 +18,7 @@ class Client final : public LockAdmin {
   const std::string& store() const override { return admin_->store(); }
   Result<LockState> inspect(const LockName& name) override { return admin_->inspect(name); }
   Result<LiveLocks> inspect_all() override { return admin_->inspect_all(); }
+  Result<LiveLocks> inspect_slots(const LockName& key) override { return admin_->inspect_slots(key); }
   LiveLocks inspect_neighbours() override { return admin_->inspect_neighbours(); }
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return admin_->force_release(name, shown, by);

@@ -86,7 +86,7 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
     std::map<std::string, LockName> gone;
     std::string list;
     for (std::size_t i = begin; i < std::min(found->rows.size(), begin + kAtOnce); ++i) {
-      const auto name = LockName::parse(text_of(found->rows[i], 0));
+      const auto name = LockName::parse_stored(text_of(found->rows[i], 0));
       if (!name) continue;
       gone.emplace(name->text(), *name);
       list += (list.empty() ? "" : ",") + literal(name->text());

@@ -85,7 +85,7 @@ Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, c
   if (!found) return found.error();
   std::vector<LockName> names;
   for (const Row& row : found->rows) {
-    if (auto name = LockName::parse(mysql::text_of(row, 0))) names.push_back(*name);
+    if (auto name = LockName::parse_stored(mysql::text_of(row, 0))) names.push_back(*name);
   }
   return names;
 }
@@ -96,7 +96,7 @@ Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Ti
   const auto waiting = all_waiters(servers, strategy, until);
   if (!waiting) return waiting.error();
   for (const auto& [text, waiters] : *waiting) {
-    if (auto name = LockName::parse(text)) names->push_back(*name);
+    if (auto name = LockName::parse_stored(text)) names->push_back(*name);
   }
   std::sort(names->begin(), names->end());
   names->erase(std::unique(names->begin(), names->end()), names->end());

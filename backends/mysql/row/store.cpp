@@ -9,7 +9,6 @@
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/text.h"
-#include "lib/lock/once_session.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -313,7 +312,7 @@ Result<std::vector<LockName>> RowStore::names_where(const std::string& condition
   if (!found) return found.error();
   std::vector<LockName> names;
   for (const Row& row : found->rows) {
-    if (auto name = LockName::parse(row.empty() ? "" : row[0].value_or(""))) names.push_back(*name);
+    if (auto name = LockName::parse_stored(row.empty() ? "" : row[0].value_or(""))) names.push_back(*name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -331,7 +330,7 @@ Result<bool> RowStore::sweep(const LockName& name, TimePoint until) {
 
 Result<std::vector<LockName>> RowStore::free_slots(TimePoint until) {
   if (strategy_ == Strategy::kUnique) return std::vector<LockName>();
-  return names_where("{state}={free} AND {name} LIKE '%" + std::string(kOnceMark) + "%'", until);
+  return names_where("{state}={free} AND INSTR(CAST({name} AS BINARY),CHAR(31))>0", until);
 }
 
 Result<bool> RowStore::remove_free(const LockName& name, TimePoint until) {

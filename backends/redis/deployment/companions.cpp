@@ -29,7 +29,7 @@ std::optional<std::string> add_page(const Reply& page, const KeysOf& keys, std::
   if (page.kind != Reply::Kind::kArray || page.elements.size() != 2 || !page.elements[0].is_text()) return std::nullopt;
   for (const Reply& key : page.elements[1].elements) {
     const auto text = keys.name(key.text);
-    auto name = text ? LockName::parse(*text) : Result<LockName>(Error{});
+    auto name = text ? LockName::parse_stored(*text) : Result<LockName>(Error{});
     if (name) names.insert(std::move(*name));
   }
   return page.elements[0].text;

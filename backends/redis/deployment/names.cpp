@@ -62,9 +62,17 @@ Result<NativeNames> native_names(const LockName& name) {
                  name.text() + ": names that begin with 'dlock:' are kept for dlock itself on Redis",
                  "choose another name"};
   }
-  const std::string base = stem(name.text());
-  return NativeNames{name.text(),       base + ":fence", base + ":holders", base + ":until", base + ":queue",
-                     base + ":waiting", base + ":wake:", base + ":forced",  base + ":fenced"};
+  const std::string base =
+      stem(name.key()) + (name.is_slot() ? name.text().substr(name.key().size()) : std::string());  // with its mark
+  return NativeNames{name.is_slot() ? base + ":slot" : name.text(),
+                     base + ":fence",
+                     base + ":holders",
+                     base + ":until",
+                     base + ":queue",
+                     base + ":waiting",
+                     base + ":wake:",
+                     base + ":forced",
+                     base + ":fenced"};
 }
 
 std::optional<std::string> name_of_companion(std::string_view key, std::string_view suffix) {
@@ -74,8 +82,10 @@ std::optional<std::string> name_of_companion(std::string_view key, std::string_v
   key.remove_suffix(end.size());
   if (key.size() < 2) return std::nullopt;
   if (key.front() == '=') return std::string(key.substr(1));
-  if (key.front() == '{' && key.back() == '}') return std::string(key.substr(1, key.size() - 2));
   const std::size_t close = key.find('}');
+  if (key.front() == '{' && close != std::string_view::npos) {
+    return std::string(key.substr(1, close - 1)).append(key.substr(close + 1));
+  }
   if (key.front() == '#' && close != std::string_view::npos) return std::string(key.substr(close + 1));
   return std::nullopt;
 }

@@ -22,7 +22,8 @@ std::string_view hash_tag(std::string_view key);
 std::uint16_t key_slot(std::string_view key);
 
 /// The keys of a lock on the server (README.md): its own key is the name itself, byte for byte, so that other clients
-/// exclude us and we them; the others, its companions, are in the same slot. No two names share a key.
+/// exclude us and we them; the others, its companions, are in the same slot. The key of a slot of --once is a companion
+/// of its lock, too, where no other lock can be. No two names share a key.
 struct NativeNames {
   std::string key;      ///< string: the owner, or a marker while readers or permit holders are in
   std::string fence;    ///< string: the last fencing token
@@ -38,7 +39,8 @@ struct NativeNames {
 /// Unsupported for a name that could be that of a companion.
 Result<NativeNames> native_names(const LockName& name);
 
-/// The name of the lock whose companion `key` is; nullopt if it is none with this `suffix` ("holders").
+/// The name of the lock (or slot of --once) whose companion `key` is; nullopt if it is none with this `suffix`
+/// ("holders").
 std::optional<std::string> name_of_companion(std::string_view key, std::string_view suffix);
 
 }  // namespace dlock::redis

@@ -72,7 +72,7 @@ Result<ScriptStore::Answer> ScriptStore::run_confirmed(const std::vector<Command
     unmet_.reset();
     if (outcome == ReplicaCheck::Outcome::kMet) return answer;
     unmet_ = {ErrorCode::kUnavailable,
-              "the lock on " + name_.text() + " was confirmed by only " + check.text() + " of " + store_,
+              "the lock on " + name_.spoken() + " was confirmed by only " + check.text() + " of " + store_,
               "bring the replicas back, or lower wait_replicas"};
     return *unmet_;
   }

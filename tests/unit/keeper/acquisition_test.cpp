@@ -305,6 +305,18 @@ TEST_CASE("a withdraw ends everything at once, gives back what there is, and is 
   CHECK(world.lock.given_up == 1);
 }
 
+TEST_CASE("what records a slot is not taken back: it may be there, and then it has run") {
+  for (const bool takes : {true, false}) {
+    World world;
+    world.spec.name = *LockName::of_slot(*LockName::parse("k"), "s");
+    world.spec.take = takes;
+    world.spec.wait.tries = 1;
+    world.is_out(0s, 1h);
+    CHECK(world.refused().error.code == ErrorCode::kUnavailable);
+    CHECK(world.lock.given_up == (takes ? 0 : 1));
+  }
+}
+
 TEST_CASE("who is waited for is told while we wait, and in an outage as soon as it is over") {
   World world;
   world.spec.wait.until = world.at(200s);

@@ -106,6 +106,20 @@ TEST_CASE_FIXTURE(World, "all locks: those in use are in order; one that may not
   CHECK(live->unreadable[2].why.message == "not d");
 }
 
+TEST_CASE_FIXTURE(World, "slots of --once are no locks, and those of a key are found by it alone") {
+  for (const char* key : {"a", "b"}) {
+    const LockName slot = *LockName::of_slot(named(key), "s");
+    LockState state{.name = slot, .store = {}, .holders = {Participant{}}, .waiters = {}};
+    layout.states.emplace(slot, state);
+  }
+  layout.hold("a", 1);
+  CHECK(layout.inspect_all()->locks.size() == 1);
+  const auto slots = layout.inspect_slots(named("a"));
+  REQUIRE(slots);
+  REQUIRE(slots->locks.size() == 1);
+  CHECK(slots->locks[0].name.spoken() == "slot s of a");
+}
+
 TEST_CASE_FIXTURE(World, "all locks: none of them may be read, and each is named") {
   layout.fail("a", ErrorCode::kDenied);
   const auto live = layout.inspect_all();

@@ -28,6 +28,34 @@ TEST_CASE("A key is 1 to 255 bytes of UTF-8 without control characters") {
   }
 }
 
+TEST_CASE("A slot of --once has a name that no key has, and a store gives back") {
+  const LockName key = *LockName::parse("deploy/prod");
+  for (const char* text : {"2026-11-26", "a:once:b", "größe", "{x}", ":slot"}) {
+    CAPTURE(text);
+    const auto slot = LockName::of_slot(key, text);
+    REQUIRE(slot);
+    CHECK(slot->is_slot());
+    CHECK(slot->key() == "deploy/prod");
+    CHECK(slot->slot() == text);
+    CHECK(slot->spoken() == std::string("slot ") + text + " of deploy/prod");
+    CHECK_FALSE(LockName::parse(slot->text()));
+    CHECK(*LockName::parse_stored(slot->text()) == *slot);
+  }
+  CHECK_FALSE(key.is_slot());
+  CHECK(key.key() == "deploy/prod");
+  CHECK(key.slot().empty());
+  CHECK(*LockName::parse_stored("deploy/prod") == key);
+  const std::string with_mark = LockName::of_slot(key, "s")->text();
+  for (const std::string& bad : {std::string(), std::string("a\nb"), with_mark, std::string(244, 'x')}) {
+    CAPTURE(bad);
+    REQUIRE_FALSE(LockName::of_slot(key, bad));
+    CHECK(LockName::of_slot(key, bad).error().code == ErrorCode::kInvalid);
+  }
+  CHECK(LockName::of_slot(key, std::string(243, 'x')));
+  CHECK_FALSE(LockName::parse_stored(with_mark + with_mark));
+  CHECK_FALSE(LockName::parse_stored(with_mark.substr(11)));
+}
+
 TEST_CASE("A key is typed in a shell as it was named") {
   const struct {
     const char *key, *typed;

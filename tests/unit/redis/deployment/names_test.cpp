@@ -52,6 +52,26 @@ TEST_CASE("the name of a lock is found again from its companions") {
   CHECK_FALSE(name_of_companion("other:{k}:holders", "holders"));
 }
 
+TEST_CASE("a slot of --once lies in the slot of its lock, where no other lock can be, and is found again") {
+  std::set<std::string> keys;
+  std::size_t count = 0;
+  for (const char* key : kNames) {
+    for (const char* text : {"s", "s:holders", "s:slot", "{x}"}) {
+      INFO(key, " ", text);
+      const LockName slot = *LockName::of_slot(*LockName::parse(key), text);
+      const NativeNames names = *native_names(slot);
+      CHECK(names.key.starts_with("dlock:"));
+      for (const std::string& one : {names.key, names.fence, names.holders, names.until, names.queue, names.waiting}) {
+        CHECK(key_slot(one) == key_slot(key));
+        keys.insert(one);
+        ++count;
+      }
+      CHECK(name_of_companion(names.holders, "holders") == slot.text());
+    }
+  }
+  CHECK(keys.size() == count);
+}
+
 TEST_CASE("names that begin as the companions do are refused") {
   const auto refused = native_names(*LockName::parse("dlock:{k}:fence"));
   REQUIRE_FALSE(refused);
