@@ -13,6 +13,7 @@
 #include "cmd/wiring/take.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
+#include "lib/base/named_file.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 #include "lib/run/child_process.h"
@@ -51,7 +52,7 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
     }
     return file;
   }
-  file.owned_ = UniqueFd(::open(where->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  file.owned_ = open_named_file(*where, O_TRUNC);
   file.fd_ = file.owned_.get();
   if (!file.owned_.valid()) {
     Error error = system_error("cannot write the report " + *where, errno);

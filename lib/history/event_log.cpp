@@ -15,6 +15,7 @@
 
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
+#include "lib/base/named_file.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
@@ -33,9 +34,7 @@ int written(ssize_t bytes, std::size_t wanted) {
 }
 
 /// Does not wait for a reader of a pipe.
-UniqueFd open_file(const std::string& path) {
-  return UniqueFd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
-}
+UniqueFd open_file(const std::string& path) { return open_named_file(path, O_APPEND | O_NONBLOCK); }
 
 int append_to_file(const std::string& path, const std::string& line) {
   const UniqueFd file = open_file(path);

@@ -252,3 +252,26 @@ SCRIPT
   [[ "$output" == *"needs a lock directory"* ]]
   run -0 flock -n own true
 }
+
+@test "--report and --events follow no link of another user in a folder that all share; one's own, a pipe and /dev/stdout they do" {
+  need_root
+  local links=$BATS_TEST_TMPDIR/shared place
+  mkdir -m 1777 "$links"
+  echo precious >victim
+  ln -s "$PWD/victim" "$links/evil"
+  ln -s evil "$links/chain"
+  chown -h 65534 "$links/evil"
+  for place in evil chain; do
+    run -77 dlock run --report "$links/$place" k -- touch ran
+    [[ "$output" == *"cannot write the report $links/$place: Permission denied"* ]]
+    run -77 dlock run --events "$links/$place" k -- touch ran
+    [[ "$output" == *"$links/$place"*"Permission denied"* ]]
+  done
+  [ "$(cat victim)" = precious ]
+  [ ! -e ran ]
+  ln -s "$PWD/mine" "$links/own"
+  run -0 dlock run --report "$links/own" --events "$links/own" k -- true
+  [ -s mine ]
+  run -0 dlock run --report /dev/stdout k -- true
+  [[ "$output" == '{'* ]]
+}
