@@ -86,7 +86,8 @@ void count_entries(LockState& state, Clock& clock) {
   for (Participant& holder : state.holders) {
     if (holder.pid <= 0 || holder.host != this_process().host) continue;
     const auto owner = Owner::parse(holder.owner);
-    if (const auto count = owner ? ask_for_count(*owner, clock) : std::nullopt) holder.count = *count;
+    if (const auto count = owner ? ask_for_count(*owner, static_cast<pid_t>(holder.pid), clock) : std::nullopt)
+      holder.count = *count;
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/entries.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -11,12 +13,13 @@
 
 namespace dlock {
 
-void Entries::open(const Granted& granted, Duration lease) {
+void Entries::open(const Granted& granted, Duration lease, UniqueFd listener) {
   hold_ = granted;
   hold_.locks.front().reentered = true;
   hold_.locks.front().warning.clear();
   hold_.lease = lease_ = lease;
-  listener_ = listen_for_entries(granted.locks.front().owner);
+  hold_.keeper = getpid();
+  listener_ = std::move(listener);
 }
 
 int Entries::inside() const {
@@ -119,15 +122,13 @@ bool Entries::is_left(Entry& entry, TimePoint now) {
   return entry.leaves ? !entry.link.gone() : goes_on(entry, now);
 }
 
-/// False, without a word: there is nothing to be entered any more, or it was asked for another hold.
+/// False, without a word: there is nothing to be entered any more, or whoever asks was not told the secret.
 bool Entries::admit(Entry& entry, TimePoint now) {
-  if (entry.link.take_count() == hold_.locks.front().owner.text())
-    entry.link.tell_count(inside() + (outer_has_left_ ? 0 : 1));
+  if (entry.link.take_count()) entry.link.tell_count(inside() + (outer_has_left_ ? 0 : 1));
   auto request = entry.link.take_acquire();
   if (!request) return !entry.link.gone() && !entry.link.nonsense();
-  const HeldLock& lock = hold_.locks.front();
   const auto& claim = request->spec.ancestor;
-  if (!claim || claim->owner != lock.owner || is_over()) return false;
+  if (!claim || claim->secret.empty() || claim->secret != spec_.secret || is_over()) return false;
   if (auto why = why_not_entered(spec_.mode, spec_.permits, request->spec)) {
     entry.link.tell(Refused{std::move(*why), std::nullopt});
     return false;

@@ -25,8 +25,8 @@ class Entries {
   Entries(Processes& processes, Clock& clock, const LockSpec& spec, const std::optional<WatchedCommand>& outer)
       : processes_(processes), clock_(clock), spec_(spec), outer_(outer) {}
 
-  /// Listens for those who enter `granted`. `lease`: how long it is after each renewal.
-  void open(const Granted& granted, Duration lease);
+  /// From now on `granted` is entered by those who come to `listener`. `lease`: how long it is after each renewal.
+  void open(const Granted& granted, Duration lease, UniqueFd listener);
   /// Entries that come now find that the hold is over.
   void close() { listener_.reset(); }
 

@@ -11,16 +11,23 @@
 #include <vector>
 
 #include "lib/base/packets.h"
+#include "lib/base/process.h"
+#include "lib/base/text.h"
 #include "lib/keeper/message.h"
+#include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
 
 constexpr Duration kCountBudget = std::chrono::milliseconds(100);
 
+std::string half(const std::string& text) { return text.substr(0, text.size() / 2); }
+
+std::string names_of(const Owner& owner) { return "dlock/" + half(owner.text()) + "/"; }
+
 struct Address {
-  explicit Address(const Owner& owner) {
-    const std::string name = "dlock/" + owner.text().substr(0, owner.text().size() / 2);
+  explicit Address(std::string_view name) {
+    name = name.substr(0, sizeof place.sun_path - 1);
     place.sun_family = AF_UNIX;
     std::copy(name.begin(), name.end(), place.sun_path + 1);
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -33,21 +40,49 @@ struct Address {
 
 UniqueFd make_socket() { return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
-/// The pid of the other end, if it may be trusted, and processes of the other end can be watched.
-std::optional<pid_t> trusted_peer(const UniqueFd& connection) {
+/// Who is at the other end; of a listener: who began to listen. No pid: it is not known, or not seen from here.
+ucred peer_of(const UniqueFd& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-  const uid_t own = geteuid();
-  const bool trusted = peer.uid == own || peer.uid == 0 || own == 0;
-  return trusted && peer.pid > 0 ? std::optional(peer.pid) : std::nullopt;
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return peer;
+}
+
+bool may_enter(const ucred& peer, const ucred& supervisor) {
+  if (peer.pid <= 0) return false;
+  if (peer.uid == geteuid() || peer.uid == 0) return true;
+  return geteuid() == 0 && supervisor.pid > 0 && descends_from(peer.pid, supervisor.pid);
+}
+
+template <typename Believed>
+UniqueFd connect_to(const std::string& name, const Believed& believed) {
+  UniqueFd connection = make_socket();
+  const Address address(name);
+  if (!connection.valid() || connect(connection.get(), address.get(), address.size) != 0) return {};
+  const ucred peer = peer_of(connection);
+  const bool ours = peer.pid > 0 && (peer.uid == geteuid() || believed(peer.pid));
+  return ours ? std::move(connection) : UniqueFd();
+}
+
+std::optional<int> count_told_by(const UniqueFd& hold, Clock& clock) {
+  if (!hold.valid()) return std::nullopt;
+  send_packet(hold.get(), encode({std::string(kCount), {}}));
+  std::vector<pollfd> fds{{hold.get(), POLLIN, 0}};
+  clock.wait(fds, clock.now() + kCountBudget);
+  static char packet[kLargestMessage];
+  const ssize_t size = receive_packet(hold.get(), packet);
+  const auto answer = size > 0 ? decode({packet, static_cast<std::size_t>(size)}) : Result<Message>(broken_message(""));
+  if (!answer || answer->verb != kCount) return std::nullopt;
+  MessageReader in(*answer);
+  const auto count = static_cast<int>(in.number("entries"));
+  return in.ok() ? std::optional(count) : std::nullopt;
 }
 
 }  // namespace
 
-UniqueFd listen_for_entries(const Owner& owner) {
+UniqueFd listen_for_entries(const Owner& owner, const std::string& secret) {
   UniqueFd listener = make_socket();
-  const Address address(owner);
+  const Address address(names_of(owner) + half(secret));
   const bool listens = listener.valid() && bind(listener.get(), address.get(), address.size) == 0 &&
                        listen(listener.get(), SOMAXCONN) == 0;
   return listens ? std::move(listener) : UniqueFd();
@@ -56,31 +91,25 @@ UniqueFd listen_for_entries(const Owner& owner) {
 UniqueFd accept_entry(const UniqueFd& listener) {
   while (true) {
     UniqueFd connection(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection.valid() || trusted_peer(connection)) return connection;
+    if (!connection.valid() || may_enter(peer_of(connection), peer_of(listener))) return connection;
   }
 }
 
-HoldConnection connect_to_hold(const Owner& owner) {
-  UniqueFd connection = make_socket();
-  const Address address(owner);
-  if (!connection.valid() || connect(connection.get(), address.get(), address.size) != 0) return {};
-  const auto keeper = trusted_peer(connection);
-  return keeper ? HoldConnection{std::move(connection), *keeper} : HoldConnection();
+UniqueFd connect_to_hold(const HeldClaim& claim) {
+  return connect_to(names_of(claim.owner) + half(claim.secret),
+                    [](pid_t peer) { return descends_from(getpid(), peer); });
 }
 
-std::optional<int> ask_for_count(const Owner& owner, Clock& clock) {
-  const HoldConnection hold = connect_to_hold(owner);
-  if (!hold.socket.valid()) return std::nullopt;
-  send_packet(hold.socket.get(), encode({std::string(kCount), {{"owner", owner.text()}}}));
-  std::vector<pollfd> fds{{hold.socket.get(), POLLIN, 0}};
-  clock.wait(fds, clock.now() + kCountBudget);
-  static char packet[kLargestMessage];
-  const ssize_t size = receive_packet(hold.socket.get(), packet);
-  const auto answer = size > 0 ? decode({packet, static_cast<std::size_t>(size)}) : Result<Message>(broken_message(""));
-  if (!answer || answer->verb != kCount) return std::nullopt;
-  MessageReader in(*answer);
-  const auto count = static_cast<int>(in.number("entries"));
-  return in.ok() ? std::optional(count) : std::nullopt;
+/// Of the names that this machine has; one that somebody else has made up is not that of `pid`.
+std::optional<int> ask_for_count(const Owner& owner, pid_t pid, Clock& clock) {
+  const std::string sockets = read_proc(getpid(), "net/unix");
+  const std::string sought = "@" + names_of(owner);
+  for (std::size_t at = sockets.find(sought); at != std::string::npos; at = sockets.find(sought, at + 1)) {
+    const std::string name = sockets.substr(at + 1, sockets.find('\n', at) - at - 1);
+    const auto count = count_told_by(connect_to(name, [&](pid_t peer) { return peer == pid; }), clock);
+    if (count) return count;
+  }
+  return std::nullopt;
 }
 
 }  // namespace dlock

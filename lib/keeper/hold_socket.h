@@ -4,33 +4,36 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
-#include "lib/lock/owner.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock {
 
-// The socket at which the keeper of a hold is found by the runs inside it. Its name is abstract (one network namespace)
-// and shows half of the owner, as all names do to everybody; the other half is said by who enters. Each end is of the
-// same user as the other one, or one of them is root (sudo).
+// The socket at which the keeper of a hold is found by the runs inside it. Its name is abstract (one network
+// namespace); it is made from a secret that only the command of the hold is told (DLOCK_HELD), and shows half of that:
+// whoever enters says the other half. So nobody can have the name first, nor enter without having been told. The kernel
+// says of each end which process it is. Listening is begun by the supervisor, so a run inside, also one of another user
+// (sudo), finds one of its own ancestors at the other end; it believes that, or a process of its own user, and nobody
+// else.
 
-/// Of the keeper; invalid if there can be none.
-UniqueFd listen_for_entries(const Owner& owner);
-/// The next connection; invalid: there is none, and errno says why.
+/// Of the supervisor, for its keeper, before the lock is asked for. `secret`: 32 hex digits. Invalid if there can be
+/// none.
+UniqueFd listen_for_entries(const Owner& owner, const std::string& secret);
+
+/// Of the keeper: the next connection of its own user or of root; of any user if we are root and it is inside the run
+/// of whoever began to listen. Invalid: there is none, and errno says why.
 UniqueFd accept_entry(const UniqueFd& listener);
 
-/// Of a run inside.
-struct HoldConnection {
-  UniqueFd socket;   ///< invalid: no keeper is to be reached there
-  pid_t keeper = 0;  ///< its pid
-};
-HoldConnection connect_to_hold(const Owner& owner);
+/// Of a run inside. Invalid: nobody is there who is to be believed.
+UniqueFd connect_to_hold(const HeldClaim& claim);
 
-/// How often the hold of `owner` has been entered, the outermost run included, if its keeper is to be reached and says
-/// it at once.
-std::optional<int> ask_for_count(const Owner& owner, Clock& clock);
-inline constexpr std::string_view kCount = "count";  ///< the question: count owner=; the answer: count entries=
+/// How often the hold of `owner`, which the store says `pid` has, was entered, the outermost run included, if its
+/// keeper is to be reached and says it at once.
+std::optional<int> ask_for_count(const Owner& owner, pid_t pid, Clock& clock);
+inline constexpr std::string_view kCount = "count";  ///< the question: count; the answer: count entries=
 
 }  // namespace dlock

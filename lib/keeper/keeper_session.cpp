@@ -17,6 +17,7 @@
 #include "lib/base/memory_limit.h"
 #include "lib/base/packets.h"
 #include "lib/base/process.h"
+#include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/hold_socket.h"
 #include "lib/lock/patience.h"
@@ -150,8 +151,8 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
 }
 
 void KeeperSession::acquire(TimePoint now) {
-  const Message wanted = acquire_message(url_, spec_, style_);
-  if (const std::size_t size = encode(wanted).size(); size > kLargestMessage) {
+  if (spec_.take && !spec_.stock) spec_.secret = random_hex(16);
+  if (const std::size_t size = encode(acquire_message(url_, spec_, style_)).size(); size > kLargestMessage) {
     pending_ = over(Refused{{ErrorCode::kInvalid,
                              "the URL and the request take " + std::to_string(size) + " bytes, and a keeper reads " +
                                  std::to_string(kLargestMessage),
@@ -162,25 +163,26 @@ void KeeperSession::acquire(TimePoint now) {
   asked_at_ = now;
   answer_by_ = answer_due(spec_.wait, now);
   if (answer_by_) *answer_by_ += kWaitGrace;
-  if (!enter()) start(wanted);
+  if (!enter()) start();
 }
 
 /// False: there is no keeper around us.
 bool KeeperSession::enter() {
-  if (!spec_.ancestor || !spec_.take || spec_.stock) return false;
-  HoldConnection hold = connect_to_hold(spec_.ancestor->owner);
-  if (!hold.socket.valid()) return false;
-  socket_ = std::move(hold.socket);
-  outer_keeper_ = hold.keeper;
+  if (!spec_.ancestor || spec_.ancestor->secret.empty() || !spec_.take || spec_.stock) return false;
+  socket_ = connect_to_hold(*spec_.ancestor);
+  if (!socket_.valid()) return false;
+  enters_ = true;
   BackendUrl url = url_;
   url.password.clear();
   send(acquire_message(url, spec_, style_));
   return true;
 }
 
-void KeeperSession::start(const Message& wanted) {
+/// Only the keeper has the listener from then on: when it is gone, nobody is let in.
+void KeeperSession::start() {
+  const UniqueFd entrance = spec_.secret.empty() ? UniqueFd() : listen_for_entries(spec_.owner, spec_.secret);
   if (const auto started = start_program(); !started) pending_ = over(Refused{started.error(), std::nullopt});
-  else send(wanted);
+  else send(acquire_message(url_, spec_, style_), entrance.get());
 }
 
 /// Stopping a keeper was not meant to leave its lock held.
@@ -251,7 +253,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
     return give_up(SessionGone{"the keeper " + program_ + " sent more than " + std::to_string(kLargestMessage) +
                                " bytes at once"});
   }
-  if (size <= 0 && outer_keeper_ != 0 && !heard_) return turned_away();
+  if (size <= 0 && enters_ && !heard_) return turned_away();
   if (size <= 0) return give_up(gone());
   heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
@@ -259,8 +261,10 @@ std::optional<SessionEvent> KeeperSession::receive() {
   if (message->verb == kThere || message->verb == kMore) return answer_own(message->verb);
   auto event = parse_event(*message);
   if (!event) return give_up(SessionGone{event.error().message});
-  if (std::holds_alternative<Granted>(*event)) {
+  if (auto* granted = std::get_if<Granted>(&*event)) {
     granted_ = true;
+    if (enters_) outer_keeper_ = granted->keeper;
+    for (HeldLock& lock : granted->locks) lock.secret = enters_ ? spec_.ancestor->secret : spec_.secret;
     if (awaiting_ == Awaiting::kNothing) answer_by_.reset();
   }
   if (const auto* unreached = std::get_if<Unreached>(&*event)) trouble_ = unreached->why;
@@ -277,11 +281,10 @@ std::optional<SessionEvent> KeeperSession::receive() {
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 
-/// The outer hold has ended in between. Its lock is free to anyone now.
+/// The outer hold has ended in between, or its keeper is at an end: the store knows.
 std::optional<SessionEvent> KeeperSession::turned_away() {
-  outer_keeper_ = 0;
-  spec_.ancestor.reset();
-  start(acquire_message(url_, spec_, style_));
+  enters_ = false;
+  start();
   return std::exchange(pending_, std::nullopt);
 }
 
@@ -312,7 +315,7 @@ SessionEvent KeeperSession::give_up(SessionEvent last) {
 
 /// A command that runs must not be ended late because of a keeper that closes its socket and lives on.
 SessionEvent KeeperSession::gone() {
-  if (outer_keeper_ != 0) return SessionGone{"the keeper of the outer run has ended"};
+  if (enters_) return SessionGone{"the keeper of the outer run has ended"};
   wait_for_end(granted_ ? kAnswerTime : kGiveUpGrace);
   const auto end = how_it_ended(pid_);
   const std::string keeper = "the keeper " + program_;
@@ -344,9 +347,9 @@ std::string KeeperSession::what_it_does() const {
   const char state = process ? process->state : '?';
   std::string what = state == 'T' || state == 't' ? "is stopped" : state == 'R' ? "computes" : "waits";
   if (state == 'D') what = "waits for a disk";
-  std::string text = "the keeper (pid " + std::to_string(keeper_pid()) + ") of " + url_.redacted() +
-                     " did not answer in time: it " + what + ", " + human_duration(clock_.now() - asked_at_) +
-                     " after it was asked for " + spec_.name.text();
+  const std::string number = keeper_pid() > 0 ? " (pid " + std::to_string(keeper_pid()) + ")" : "";
+  std::string text = "the keeper" + number + " of " + url_.redacted() + " did not answer in time: it " + what + ", " +
+                     human_duration(clock_.now() - asked_at_) + " after it was asked for " + spec_.name.text();
   if (!granted_ && !trouble_.empty()) text += "; its last message was: " + trouble_;
   return text;
 }

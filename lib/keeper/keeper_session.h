@@ -27,7 +27,8 @@ inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 /// its socket, or is dropped before it has answered) is killed and reaped by the destructor, unless it ends within
 /// kGiveUpGrace.
 /// A run inside a hold (LockSpec::ancestor) starts no program: it speaks with the keeper of that hold in the same
-/// words, and asks no server. Where that keeper is not to be reached, its own one looks for the hold in the store.
+/// words, and asks no server. Where that keeper is not to be reached, is not believed or hangs up, its own one looks
+/// for the hold in the store, and never waits for it.
 class KeeperSession final : public LockSession {
  public:
   /// `style`: how, and how much, the keeper says on stderr.
@@ -53,7 +54,7 @@ class KeeperSession final : public LockSession {
   enum class Awaiting { kNothing, kWithdrawn, kReleased, kDetached };
 
   bool enter();
-  void start(const Message& wanted);
+  void start();
   Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message, int descriptor = -1);
@@ -77,7 +78,8 @@ class KeeperSession final : public LockSession {
   const Log::Style style_;
   UniqueFd socket_;
   pid_t pid_ = 0;           ///< of the program
-  pid_t outer_keeper_ = 0;  ///< instead of it: whose hold is entered
+  bool enters_ = false;     ///< instead of it: the keeper of an outer hold
+  pid_t outer_keeper_ = 0;  ///< that one, once it has let us in
   Awaiting awaiting_ = Awaiting::kNothing;
   TimePoint asked_at_{};                 ///< when acquire() was called
   std::optional<TimePoint> answer_by_;   ///< of a grant, until there is one; then of what is awaited

@@ -34,7 +34,7 @@ void Keeping::run() {
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
   if (!freshen(granted)) return;
-  if (holds_ && !spec_.stock) entries_.open(granted, lease_);
+  if (holds_ && !spec_.stock) entries_.open(granted, lease_, link_.take_entrance());
   if (!link_.stop_requested()) link_.tell(granted);
   taken_up_ = !holds_;
   heard_at_ = clock_.now();

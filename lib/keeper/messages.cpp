@@ -142,6 +142,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
   MessageReader in(message);
   granted.deadline = in.optional_point("deadline");
   granted.lease = Duration(in.number_or("lease", 0));
+  granted.keeper = static_cast<pid_t>(in.number_or("keeper", 0));
   if (in.has("name")) {
     const auto name = LockName::parse_stored(in.text("name"));
     if (!name) return name.error();
@@ -175,6 +176,7 @@ struct EventWriter {
     Message message{"granted", {}};
     if (granted.deadline) message.fields["deadline"] = digits(*granted.deadline);
     if (granted.lease > Duration(0)) message.fields["lease"] = digits(granted.lease.count());
+    if (granted.keeper > 0) message.fields["keeper"] = digits(granted.keeper);
     if (granted.locks.empty()) return message;
     const HeldLock& lock = granted.locks.front();  // a keeper keeps one lock
     message.fields["name"] = lock.name.text();
@@ -266,9 +268,11 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["log.json"] = digits(static_cast<int>(style.format == Log::Format::kJson));
   f["log.verbose"] = digits(static_cast<int>(style.verbose));
   f["log.colour"] = digits(static_cast<int>(style.colour));
+  f["secret"] = spec.secret;
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
     f["ancestor.token"] = spec.ancestor->token.text();
+    f["ancestor.secret"] = spec.ancestor->secret;
   }
   return message;
 }
@@ -314,12 +318,13 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
     spec.stock = StockClaim{*id, in.number("stock.quantity"), in.number("stock.lock") != 0};
     if (spec.stock->quantity < 1) in.fail("stock.quantity");
   }
+  spec.secret = in.text("secret");
   if (in.has("ancestor.owner")) {
     const auto outer = Owner::parse(in.text("ancestor.owner"));
     if (!outer) return outer.error();
     const auto token = FencingToken::parse_any(in.text("ancestor.token"));
     if (!token) return token.error();
-    spec.ancestor = HeldClaim{*outer, *token};
+    spec.ancestor = HeldClaim{*outer, *token, in.text("ancestor.secret")};
   }
   const Log::Style style{.format = in.number("log.json") != 0 ? Log::Format::kJson : Log::Format::kText,
                          .quiet = in.number("log.quiet") != 0,

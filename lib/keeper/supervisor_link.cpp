@@ -122,8 +122,9 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   };
   if (message.verb == "acquire") {
     auto request = parse_acquire(message);
-    if (request) acquire_ = std::move(*request);
-    else refuse(request.error());
+    if (!request) return refuse(request.error());
+    acquire_ = std::move(*request);
+    entrance_ = std::move(passed);
   } else if (message.verb == "who") {
     who_ = true;
   } else if (message.verb == "withdraw") {
@@ -137,7 +138,7 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   } else if (message.verb == kHere) {
     // heard: that is all
   } else if (message.verb == kCount) {
-    if (const std::string* owner = message.find("owner")) count_ = *owner;
+    count_ = true;
   } else if (message.verb == "over") {
     over_ = true;
   } else if (message.verb == "ended") {

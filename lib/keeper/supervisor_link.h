@@ -44,6 +44,8 @@ class SupervisorLink final : public Control {
   bool gone() const { return gone_; }
   bool nonsense() const { return nonsense_; }
   std::optional<AcquireRequest> take_acquire();
+  /// What came with the request: where the runs inside will knock (hold_socket.h); invalid: nowhere.
+  UniqueFd take_entrance() { return std::move(entrance_); }
   std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
   std::optional<TimePoint> release_by() const { return release_by_; }
   std::optional<Detach> take_detach() { return std::exchange(detach_, std::nullopt); }
@@ -56,8 +58,8 @@ class SupervisorLink final : public Control {
   /// After "lost": nothing is left to be ended.
   bool over() const { return over_; }
 
-  /// Asker for the count: the owner that it names. It is answered and left.
-  std::optional<std::string> take_count() { return std::exchange(count_, std::nullopt); }
+  /// Whether it has asked for the count.
+  bool take_count() { return std::exchange(count_, false); }
   void tell_count(int entries);
 
   std::optional<int> take_ended() { return std::exchange(ended_, std::nullopt); }
@@ -87,6 +89,7 @@ class SupervisorLink final : public Control {
   bool heard_ = false;
   bool who_ = false;
   std::optional<AcquireRequest> acquire_;
+  UniqueFd entrance_;
   std::optional<TimePoint> withdraw_by_;
   std::optional<TimePoint> release_by_;
   std::optional<Detach> detach_;
@@ -94,7 +97,7 @@ class SupervisorLink final : public Control {
   std::optional<Guard> started_;
   bool over_ = false;
   std::optional<int> ended_;
-  std::optional<std::string> count_;
+  bool count_ = false;
 };
 
 }  // namespace dlock

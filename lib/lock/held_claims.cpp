@@ -17,7 +17,7 @@ std::string unescape(std::string_view text) { return percent_unescaped(text).val
 
 std::string entry_text(const HeldEntry& entry) {
   return escape(entry.store) + "|" + escape(entry.key) + "|" + entry.claim.owner.text() + "|" +
-         entry.claim.token.text();
+         entry.claim.token.text() + "|" + entry.claim.secret;
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ std::vector<HeldEntry> parse_held(std::string_view text) {
     const std::string store = unescape(cut(rest, '|'));
     const std::string key = unescape(cut(rest, '|'));
     const auto owner = Owner::parse(cut(rest, '|'));
-    const auto token = FencingToken::parse_any(rest);
-    if (owner && token) entries.push_back({store, key, {*owner, *token}});
+    const auto token = FencingToken::parse_any(cut(rest, '|'));
+    if (owner && token) entries.push_back({store, key, {*owner, *token, std::string(rest)}});
   }
   return entries;
 }
@@ -38,7 +38,7 @@ std::vector<HeldEntry> parse_held(std::string_view text) {
 std::string format_held(std::string_view outer, const std::vector<HeldLock>& locks) {
   std::vector<HeldEntry> entries = parse_held(outer);
   for (const HeldLock& lock : locks) {
-    const HeldEntry added{lock.store, lock.name.text(), {lock.owner, lock.token}};
+    const HeldEntry added{lock.store, lock.name.text(), {lock.owner, lock.token, lock.secret}};
     const auto same = [&](const HeldEntry& entry) { return entry.store == added.store && entry.key == added.key; };
     entries.erase(std::remove_if(entries.begin(), entries.end(), same), entries.end());
     entries.push_back(added);

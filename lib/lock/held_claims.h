@@ -12,8 +12,8 @@
 namespace dlock {
 
 /// One entry of DLOCK_HELD: a lock that a process above us claims to hold. A claim proves nothing: the store confirms
-/// or ignores it. The text is a list of store|key|owner|token entries with a blank between them, '%', '|' and blanks
-/// written as %XX.
+/// or ignores it. The text is a list of store|key|owner|token|secret entries with a blank between them, '%', '|' and
+/// blanks written as %XX.
 struct HeldEntry {
   std::string store;
   std::string key;

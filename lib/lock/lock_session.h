@@ -33,6 +33,7 @@ struct HeldLock {
   std::string parts = {};    ///< of a stock: "SEGMENT:QUANTITY ..."; empty: a lock
   std::string slot = {};     ///< of a permit (slots.h); empty: it has none
   bool bound = false;        ///< the store frees it when its keeper ends, whatever its deadline
+  std::string secret = {};   ///< HeldClaim's: for DLOCK_HELD alone, never shown or stored
 };
 
 /// The lock is ours. With `deadline`, until then unless Renewed comes; without, until the session ends (the kernel
@@ -41,6 +42,7 @@ struct Granted {
   std::vector<HeldLock> locks;
   std::optional<TimePoint> deadline;
   Duration lease{0};  ///< how long it is after each renewal, where the store gives less than the ttl; 0: the ttl
+  pid_t keeper = 0;   ///< of the hold that was entered
 };
 /// The only thing that moves the deadline.
 struct Renewed {

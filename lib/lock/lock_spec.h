@@ -26,10 +26,11 @@ struct WaitPolicy {
   bool has_fallback = false;            ///< something else is tried where this store cannot be reached
 };
 
-/// A hold of an ancestor process, as DLOCK_HELD claims it. A claim only: the store must confirm it.
+/// A hold of an ancestor process, as DLOCK_HELD claims it. A claim only: its keeper or the store must confirm it.
 struct HeldClaim {
   Owner owner;
   FencingToken token;
+  std::string secret = {};  ///< by which its keeper is found (keeper/hold_socket.h); empty: there is none
 };
 
 /// Part of a stock to be set aside instead of a lock to be taken: it is sold if the command ends with status 0, and
@@ -59,7 +60,8 @@ struct LockSpec {
   bool behind_nobody = false;                     ///< busy if others wait already
   std::string reason;                             ///< shown to those who wait
   std::string command = {};                       ///< command_name() of what is to run; empty: nothing
-  std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
+  std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if it is confirmed, else ignore it
+  std::string secret = {};                        ///< told to those inside of this hold, and to nobody else
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
   bool ends_command = true;                       ///< a loss ends the command: a keeper does it when dlock does not
   bool take = true;                               ///< false: only wait until it is free

@@ -256,3 +256,82 @@ other_user() {
   [[ "$output" == *"is held by an outer command, whose dlock cannot be reached from here"* ]]
   [ ! -e ran ]
 }
+
+# at_the_door USER NAME HOW: listens there, answers as a keeper does or hangs up, and writes down what it was told.
+at_the_door() {
+  cat >door.py <<'PROGRAM'
+import os, socket, sys
+user, name, how = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+told = open("told", "ab", buffering=0)
+door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+os.setuid(user)
+door.bind("\0" + name)
+door.listen()
+open("/proc/self/comm", "w").write("door")
+while True:
+    guest, _ = door.accept()
+    if how == "hangs up":
+        guest.close()
+        continue
+    guest.settimeout(0.3)
+    try:
+        told.write(guest.recv(65536))
+        guest.send(how.encode())
+        told.write(guest.recv(65536))
+    except OSError:
+        pass
+PROGRAM
+  start "${python[@]}" door.py "$@"
+  wait_until grep -q "@$2" /proc/net/unix
+}
+@test "who listens where a hold is entered, and is another user's, is told nothing and believed nothing; nor is who hangs up: 78" {
+  need_root
+  need_servers
+  use "$DLOCK_TEST_REDIS"
+  local key=door-$$ claim secret owner forged how
+  start_watched outer dlock run "$key" -- sleep 60
+  wait_until eval 'command_of outer >command.pid'
+  claim=$(claim_of "$(cat command.pid)")
+  secret=${claim##*|}
+  [ ${#secret} = 32 ]
+  # No view of it, and no record in the store.
+  dlock inspect --json "$key" >seen
+  dlock history --json >>seen
+  redis-cli -u "$DLOCK_TEST_REDIS" --raw hgetall "dlock:$key" >>seen
+  run ! grep -e "${secret:0:16}" -e "${secret:16}" seen
+  owner=$(tr '\0' '\n' <"/proc/$(cat command.pid)/environ" | sed -n 's/^DLOCK_OWNER=//p')
+  local answer=$'granted\nname='$key$'\nowner=00000000000000000000000000000000\ntoken=1\nstore=redis://evil\nreentered=1\n'
+  local n=0
+  for how in "65534 $answer" "65534 hangs up" "0 hangs up"; do
+    n=$((n + 1))
+    forged=$(printf '%016d%016d' $n 0)
+    at_the_door "${how%% *}" "dlock/${owner:0:16}/${forged:0:16}" "${how#* }"
+    run -78 env DLOCK_HELD="${claim%|*}|$forged" timeout 20 dlock run "$key" -- touch ran
+    [[ "$output" == *"is held by an outer command, whose dlock cannot be reached from here"* ]]
+  done
+  at_the_door 65534 "dlock/${owner:0:16}/count" $'count\nentries=9\n'
+  [ "$(holder_field "$key" count)" = 1 ]
+  [ ! -s told ]
+  [ ! -e ran ]
+}
+
+@test "a run inside as root, of a user's run (sudo), enters: its peer is one of its own ancestors" {
+  need_root
+  open_world
+  need_servers
+  install -d "$BATS_TEST_TMPDIR/libexec/dlock"
+  cp -r "${DLOCK%/bin/dlock}/libexec/dlock/." "$BATS_TEST_TMPDIR/libexec/dlock/"
+  use "$DLOCK_TEST_REDIS"
+  key=root-$$
+  install -m 4755 "$(command -v setpriv)" "$BATS_TEST_TMPDIR/bin/as_root"
+  nobody as_root --reuid=0 true || skip "a file system without setuid programs"
+  run -0 nobody dlock run "$key" -- as_root --reuid=0 --regid=0 --clear-groups -- env HOME="$HOME" dlock run -n "$key" -- \
+    sh -c "id -u; dlock inspect --json $key"
+  [ "${lines[0]}" = 0 ]
+  [[ "${lines[1]}" == *'"count":2'* ]]
+  # Beside it, with the same claim, root has no such ancestor.
+  start_watched outer nobody dlock run "$key" -- sleep 60
+  wait_until eval 'command_of outer >command.pid'
+  run -78 env DLOCK_HELD="$(claim_of "$(cat command.pid)")" timeout 20 dlock run "$key" -- touch ran
+  [ ! -e ran ]
+}

@@ -124,7 +124,7 @@ TEST_CASE("A run inside that leaves, or is told that it may not enter, leaves th
     exclusive.mode = Mode::kExclusive;
     world.enter(second, exclusive);
     LockSpec other = world.spec;
-    other.ancestor = HeldClaim{Owner::random(), FencingToken(7)};
+    other.ancestor = HeldClaim{world.spec.owner, FencingToken(7), Owner::random().text()};
     world.say_inside(stranger, acquire_message(*BackendUrl::parse("redis://h"), other, world.style));
   });
   world.at(3s, [&] { world.say_inside(first, deadline_message("release", world.clock.now() + 3s)); });

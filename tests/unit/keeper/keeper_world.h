@@ -201,12 +201,12 @@ class World {
   }
   /// A run inside says something, on a connection of its own that is `socket` from then on.
   void say_inside(UniqueFd& socket, const Message& message, int descriptor = -1) {
-    if (!socket.valid()) socket = connect_to_hold(spec.owner).socket;
+    if (!socket.valid()) socket = connect_to_hold({spec.owner, FencingToken(7), spec.secret});
     REQUIRE(socket.valid());
     send_packet(socket.get(), encode(message), descriptor);
   }
   void enter(UniqueFd& socket, LockSpec inner) {
-    inner.ancestor = HeldClaim{spec.owner, FencingToken(7)};
+    inner.ancestor = HeldClaim{spec.owner, FencingToken(7), spec.secret};
     say_inside(socket, acquire_message(*BackendUrl::parse("redis://h"), inner, style));
   }
   /// What was said to it since the last look.
@@ -226,7 +226,8 @@ class World {
   }
 
   int run() {
-    say(acquire_message(*BackendUrl::parse("redis://h"), spec, style));
+    const UniqueFd entrance = listen_for_entries(spec.owner, spec.secret);
+    say(acquire_message(*BackendUrl::parse("redis://h"), spec, style), entrance.get());
     return run_silent();
   }
   int run_silent() {
@@ -264,6 +265,7 @@ class World {
   LockScript lock;
   LockSpec spec = [] {
     LockSpec made{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = {}, .ancestor = {}};
+    made.secret = Owner::random().text();
     made.ttl = kTtl;
     made.renew_interval = kInterval;
     made.kill_after = kKillAfter;

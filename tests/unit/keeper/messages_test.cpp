@@ -95,7 +95,8 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.kill_after = 1234ms;
   spec.ends_command = false;
   spec.wait.until = TimePoint(99s);
-  spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  spec.ancestor = HeldClaim{Owner::random(), FencingToken(5), "theirs"};
+  spec.secret = "ours";
   spec.left_to = 4711;
   spec.command = "deploy.sh";
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
@@ -118,6 +119,8 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK_FALSE(request->spec.ends_command);
   CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
+  CHECK(request->spec.ancestor->secret == "theirs");
+  CHECK(request->spec.secret == "ours");
   CHECK(request->spec.left_to == 4711);
   REQUIRE(request->spec.stock);
   CHECK(request->spec.stock->id.text() == "order 77");

@@ -9,11 +9,13 @@ using namespace dlock;
 
 TEST_CASE("DLOCK_HELD finds the claim for one lock of one store, and only that") {
   const HeldLock a{*LockName::parse("a b|c%"), Owner::random(), FencingToken(3), "local:/x y"};
-  const HeldLock b{*LockName::parse("k"), Owner::random(), FencingToken(4), "redis://h"};
+  HeldLock b{*LockName::parse("k"), Owner::random(), FencingToken(4), "redis://h"};
+  b.secret = "5ec3e7";
   const std::string text = format_held(format_held("", {a}), {b});
   REQUIRE(find_claim(text, "local:/x y", a.name));
   CHECK(find_claim(text, "local:/x y", a.name)->owner == a.owner);
   CHECK(find_claim(text, "redis://h", b.name)->token == FencingToken(4));
+  CHECK(find_claim(text, "redis://h", b.name)->secret == "5ec3e7");
   CHECK_FALSE(find_claim(text, "redis://other", b.name));
   CHECK_FALSE(find_claim(text, "redis://h", a.name));
 }
