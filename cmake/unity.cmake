@@ -6,7 +6,7 @@
 # Some programs leave these out (a static one has no name service), or they have definitions of their own, or headers that
 # nobody else should wait for.
 set(DLOCK_ALONE lib/net/lookup.cpp cmd/options/given_options.cpp cmd/wiring/compose.cpp
-    cmd/command_rows.cpp lib/history/read_event.cpp cmd/batch/step_json.cpp)
+    cmd/command_rows.cpp lib/history/read_event.cpp)
 
 function(dlock_unite out)
   if(NOT DLOCK_UNITY)

@@ -20,6 +20,7 @@ namespace dlock {
 namespace {
 
 constexpr std::size_t kChunk = 65'536;
+constexpr std::size_t kBlock = 256;  ///< lines that are served in one go
 
 /// Lines of Windows end in two characters.
 std::string_view without_return(std::string_view line) {
@@ -38,13 +39,7 @@ constexpr int kCut = 75;
 class Batch {
  public:
   Batch(const Options& options, Stock& stock, const Runtime& runtime, Output& out, SignalInbox& inbox)
-      : options_(options),
-        what_(*options.stock),
-        stock_(stock),
-        runtime_(runtime),
-        out_(out),
-        signals_(inbox),
-        start_(start_by_chance()) {}
+      : options_(options), stock_(stock), runtime_(runtime), out_(out), signals_(inbox), start_(start_by_chance()) {}
 
   int run() {
     if (auto there = find_stock(); !there) return fail(runtime_.log, there.error());
@@ -81,11 +76,11 @@ class Batch {
     return found ? found : with_nearest_stock(found.error(), stock_, name(), CallLimit{until});
   }
 
-  /// A block: what the input has now, up to --window lines; waits for the first.
+  /// A block: what the input has now, up to kBlock lines; waits for the first.
   void collect() {
     lines_.clear();
     steps_.clear();
-    while (lines_.size() < static_cast<std::size_t>(what_.window)) {
+    while (lines_.size() < kBlock) {
       if (const auto line = reader_.next()) {
         put(*line);
         continue;
@@ -103,14 +98,7 @@ class Batch {
     auto step = parse(line);
     lines_.push_back({line.number, step ? std::nullopt : std::optional(step.error())});
     if (!step) return;
-    using Kind = StockStep::Kind;
-    const bool takes = step->kind == Kind::kTake;
-    const bool sets_aside = takes && what_.reserve > 0s;
-    if (takes) step->start = start_ = (start_ + 1) & 0xffffff;
-    if (sets_aside) step->ttl = what_.reserve;
-    if (sets_aside || step->kind == Kind::kConfirm || step->kind == Kind::kCancel) {
-      step->owner = batch_owner(name(), step->id);
-    }
+    if (step->kind == StockStep::Kind::kTake) step->start = start_ = (start_ + 1) & 0xffffff;
     steps_.push_back(std::move(*step));
   }
 
@@ -239,7 +227,6 @@ class Batch {
   }
 
   const Options& options_;
-  const StockOptions& what_;
   Stock& stock_;
   const Runtime& runtime_;
   Output& out_;
@@ -257,12 +244,6 @@ class Batch {
   bool unreachable_ = false;
   bool over_ = false;
 };
-
-/// FNV-1a, 64 bits, from `hash` on.
-std::uint64_t fnv(std::uint64_t hash, std::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 }  // namespace
 
@@ -296,16 +277,6 @@ bool LineReader::fill() {
   buffer_.resize(before + (n > 0 ? static_cast<std::size_t>(n) : 0));
   if (n == 0) ended_ = true;
   return n >= 0 || errno == EINTR || errno == EAGAIN;
-}
-
-/// Compared only among those of one request, so that two that are alike harm nobody.
-Owner batch_owner(const LockName& stock, const LockName& id) {
-  std::string digits;
-  for (const std::uint64_t seed : {0xcbf29ce484222325u, 0x84222325cbf29ce4u}) {
-    std::uint64_t hash = fnv(fnv(fnv(seed, stock.text()), std::string_view("\0", 1)), id.text());
-    for (int i = 0; i < 16; ++i, hash >>= 4) digits += "0123456789abcdef"[hash & 15];
-  }
-  return *Owner::parse(digits);
 }
 
 int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {

@@ -10,7 +10,6 @@
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/owner.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
@@ -48,12 +47,8 @@ class LineReader {
   bool ended_ = false;
 };
 
-/// `dlock stock batch`: returns the exit status. The input is served in blocks of at most --window; the answers of a
+/// `dlock stock batch`: returns the exit status. The input is served in blocks of at most 256 lines; the answers of a
 /// block are written before the next one is read. The same input again finds by its ids what the store has done.
 int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out);
-
-/// The owner of a batch's reservation for a request: always the same for an id, so that a repeated batch finds the
-/// reservations of the first.
-Owner batch_owner(const LockName& stock, const LockName& id);
 
 }  // namespace dlock

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = StockStep::Kind;
 
-constexpr std::array<std::string_view, 5> kWords{"take", "confirm", "cancel", "refund", "add"};
+constexpr std::array<std::string_view, 3> kWords{"take", "refund", "add"};
 
 std::string_view word_of(Kind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
@@ -56,18 +56,14 @@ void put_error(JsonWriter& json, const Error& error) {
   json.field("message", shown_message(error)).field("next", error.next);
 }
 
-}  // namespace
-
+/// The step from the parts of a line. `quantity` null, `refund_id` empty: the line has none.
 Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity,
-                            std::string_view refund_id) {
+                            std::string_view refund_id = {}) {
   const auto* const row = std::find(kWords.begin(), kWords.end(), word);
   if (row == kWords.end()) return wrong("unknown step " + in_quotes(word));
   const auto kind = static_cast<Kind>(row - kWords.begin());
   auto name = LockName::parse(id);
   if (!name) return wrong("the id: " + name.error().message);
-  if (quantity && (kind == Kind::kConfirm || kind == Kind::kCancel)) {
-    return wrong(std::string(word) + " takes no quantity: it applies to everything set aside");
-  }
   if (!quantity && kind == Kind::kAdd) return wrong("add needs a quantity: add ID QTY");
   StockStep step{.kind = kind, .id = std::move(*name)};
   if (quantity) step.quantity = *quantity;
@@ -79,8 +75,9 @@ Result<StockStep> make_step(std::string_view word, std::string_view id, const Qu
   return step;
 }
 
+}  // namespace
+
 Result<StockStep> parse_step(std::string_view line) {
-  if (line.starts_with('{')) return parse_json_step(line);
   std::string_view rest = line;
   const std::string_view word = next_word(rest);
   const std::string_view id = next_word(rest);
@@ -127,7 +124,7 @@ void put_json_answer(std::string& out, const StockStep& step, const Result<StepA
     json.field("answer", said.word);
     if (const auto* by = std::get_if<StockShort>(&*answer)) {
       json.field("available", by->available).field("reserved", by->reserved);
-    } else if (step.kind != Kind::kConfirm && step.kind != Kind::kCancel) {
+    } else {
       put_parts(json.field("qty", sum_of(*said.parts)), *said.parts);
     }
   }

@@ -163,8 +163,6 @@ constexpr OptionRow kAll[] = {
         "one of several refunds of a request; the same id twice is one refund"),
     Row(kStockMode, "mode", 0, choice("reserve|lock"), kStock,
         "set aside and sell at the end; or also hold the lock of the segment", {.preset = "reserve"}),
-    Row(kReserve, "reserve", 0, duration("D"), kStock, "a take sets aside for D, until confirmed, instead of selling"),
-    Row(kWindow, "window", 0, number("N"), kStock, "at most N requests at a time", {.preset = "256"}),
     Row(kJson, "json", 0, flag, kPrinters, "JSON instead of text"),
     Row(kShell, "shell", 0, flag, kAcquire, "print DLOCK_OWNER, DLOCK_TOKEN, ... as exports for eval in a shell"),
     Row(kProgress, "progress", 0, choice("auto|always|never"), kWaiters, "show on stderr which holder is waited for",

@@ -66,8 +66,6 @@ enum class OptionId {
   kId,
   kRefundId,
   kStockMode,
-  kReserve,
-  kWindow,
   kJson,
   kShell,
   kProgress,

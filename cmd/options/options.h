@@ -73,8 +73,6 @@ struct StockOptions {
   std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
   std::optional<LockName> id = {};         ///< --id
   std::optional<LockName> refund_id = {};
-  Duration reserve{0};                   ///< --reserve of batch: how long a take is set aside; 0: it sells
-  int window = 256;                      ///< --window: requests under way at most
   bool lock_segment = false;             ///< run --mode lock
   std::optional<StockClaim> claim = {};  ///< of run: what is set aside
 };

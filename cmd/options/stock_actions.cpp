@@ -12,14 +12,12 @@
 namespace dlock {
 namespace {
 
-constexpr int kWidestWindow = 10'000;
-
 constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists,
                                        OptionId::kJson};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
 constexpr OptionId kTakeOptions[] = {OptionId::kQty,  OptionId::kId,   OptionId::kNonblock,
                                      OptionId::kWait, OptionId::kJson, OptionId::kConflictExitCode};
-constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson};
+constexpr OptionId kBatchOptions[] = {OptionId::kWait, OptionId::kJson};
 constexpr OptionId kAddOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
 constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kRefundId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
@@ -40,8 +38,7 @@ constexpr StockActionRow kActionRows[] = {
      {OptionId::kQuantity, "how many items are there?"}},
     {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json", kShowOptions},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part", kTakeOptions},
-    {StockAction::kBatch, "batch", "NAME [--reserve D] [--window N]",
-     "requests from stdin, one per line; answers on stdout", kBatchOptions},
+    {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout", kBatchOptions},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; given back after any other end", kRunOptions},
     {StockAction::kRefund,
@@ -164,8 +161,6 @@ class Reader {
     enum class Mode { kReserve, kLock } mode = Mode::kReserve;
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
-    if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
-    if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
     if (auto read = read_id(OptionId::kId, "a request", stock_.id); !read) return read;
     return read_id(OptionId::kRefundId, "a refund", stock_.refund_id);
   }

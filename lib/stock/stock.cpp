@@ -19,8 +19,6 @@ Quantity StockState::reserved() const {
 
 namespace {
 
-Result<StepAnswer> done(const Result<void>& call) { return call ? Result<StepAnswer>(StockParts()) : call.error(); }
-
 Result<StepAnswer> parts(Result<StockParts> call) {
   if (!call) return call.error();
   return StepAnswer(std::move(*call));
@@ -36,15 +34,10 @@ Result<StepAnswer> Stock::serve_one(const LockName& stock, const StockStep& step
   const StockRequest request{stock, step.id, step.quantity.value_or(1)};
   switch (step.kind) {
     case StockStep::Kind::kTake: {
-      auto answer =
-          step.owner ? reserve(request, *step.owner, step.ttl, step.start, limit) : take(request, step.start, limit);
+      auto answer = take(request, step.start, limit);
       if (!answer) return answer.error();
       return step_answer(std::move(*answer));
     }
-    case StockStep::Kind::kConfirm:
-      return done(confirm(request, *step.owner, limit));
-    case StockStep::Kind::kCancel:
-      return done(cancel(request, *step.owner, limit));
     case StockStep::Kind::kRefund:
       return parts(refund({stock, step.id, step.quantity, step.refund_id}, limit));
     case StockStep::Kind::kAdd:

@@ -71,16 +71,14 @@ using StockAnswer = std::variant<StockTaken, StockShort, StockInProgress>;
 
 /// One line of a batch: what a call of Stock is for the one request `id`.
 struct StockStep {
-  enum class Kind { kTake, kConfirm, kCancel, kRefund, kAdd };
+  enum class Kind { kTake, kRefund, kAdd };
   Kind kind = Kind::kTake;
   LockName id;
   std::optional<Quantity> quantity = {};  ///< take: 1 without one; refund: all; add: REQUIRED
   std::optional<LockName> refund_id = {};
-  std::optional<Owner> owner = {};  ///< take: reserve for this one; confirm, cancel: whose it is, REQUIRED
-  Duration ttl{0};                  ///< of a reservation
-  int start = 0;                    ///< of a take, as of Stock::take
+  int start = 0;  ///< of a take, as of Stock::take
 };
-/// Answer of a step: a take as take() and reserve(); refund and add their parts; confirm and cancel no parts.
+/// Answer of a step: a take as take(); refund and add their parts.
 using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
 StepAnswer step_answer(StockAnswer answer);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "lib/stock/segment_plan.h"
@@ -192,15 +191,10 @@ class LedgerStock final : public Stock {
         in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> { return serve_group(stock, steps, limit); });
     if (!served && served.error().code == ErrorCode::kUnavailable) return Answers(steps.size(), served.error());
     if (!served) return serve_each(stock, steps, limit);  // nothing has happened; it is seen which of them fails
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      auto* taken = (*served)[i] ? std::get_if<StockTaken>(&*(*served)[i]) : nullptr;
-      if (taken && steps[i].owner) tell_late(*taken);
-    }
     return std::move(*served);
   }
 
-  /// Tokens are drawn for many at once, in their order. All takes begin with one segment: the fewer are written, the
-  /// fewer races are lost.
+  /// All takes begin with one segment: the fewer are written, the fewer races are lost.
   Result<Answers> serve_group(const LockName& stock, std::span<const StockStep> steps, const CallLimit& limit) {
     group_start_ = steps.front().start;
     std::vector<LockName> ids;
@@ -208,28 +202,12 @@ class LedgerStock final : public Stock {
     ledger_->look_ahead(ids);
     in_group_ = true;
     Answers answers;
-    std::vector<std::size_t> untold;  // reservations that were made, and have no token yet
-    std::set<LockName> their_ids;
-    const auto tell = [&] {
-      for (const std::size_t i : untold) std::get<StockTaken>(*answers[i]).token = ledger_->token(steps[i].id);
-      untold.clear();
-      their_ids.clear();
-    };
     for (std::size_t i = 0; i < steps.size() && !ledger_->failed(); ++i) {
-      if (their_ids.contains(steps[i].id)) tell();  // the next statement may end it
       answers.push_back(serve_one(stock, steps[i], limit));
-      const auto* taken = answers.back() ? std::get_if<StockTaken>(&*answers.back()) : nullptr;
-      if (!taken || taken->repeated || !steps[i].owner) continue;
-      untold.push_back(i);
-      their_ids.insert(steps[i].id);
     }
-    tell();
     in_group_ = false;
     return answers;
   }
-
-  /// In a group it is reported later.
-  FencingToken token_of(const LockName& id) { return in_group_ ? FencingToken() : ledger_->token(id); }
 
   /// `owner` null: for good.
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
@@ -245,7 +223,7 @@ class LedgerStock final : public Stock {
       return deduct_in_stock(request, owner, ttl, request.only_segment.value_or(first));
     });
     auto* taken = answer ? std::get_if<StockTaken>(&*answer) : nullptr;
-    if (taken && owner && !in_group_) tell_late(*taken);
+    if (taken && owner) tell_late(*taken);
     return answer;
   }
 
@@ -277,7 +255,7 @@ class LedgerStock final : public Stock {
     if (*again) {
       if (auto* taken = std::get_if<StockTaken>(&**again); taken && !taken->repeated) {
         ledger_->remember(request.id, **record, ttl);
-        taken->token = token_of(request.id);
+        taken->token = ledger_->token(request.id);
       }
       return **again;
     }
@@ -296,7 +274,7 @@ class LedgerStock final : public Stock {
       else ledger_->move(part.segment, {.quantity = -part.quantity, .taken = part.quantity});
     }
     ledger_->remember(request.id, made, owner ? std::optional(ttl) : std::nullopt);
-    return StockAnswer(StockTaken{**parts, owner ? token_of(request.id) : FencingToken(), false});
+    return StockAnswer(StockTaken{**parts, owner ? ledger_->token(request.id) : FencingToken(), false});
   }
 
   const std::unique_ptr<StockLedger> ledger_;

@@ -120,7 +120,7 @@ _refund_parts() {
   [[ "$output" == *"refund 'r1' of request 'a' was for 3"*"--qty 3"* ]]
   run -78 dlock stock refund "$phone" --id a --qty 6 --refund-id r3
   [[ "$output" == *"request 'a' took 10, of which 5 were refunded before"* ]]
-  run -0 dlock stock batch "$phone" < <(printf '%s\n' 'refund a 1 r3' 'refund a 1 r3' '{"step":"refund","id":"a","refund_id":"r4"}')
+  run -0 dlock stock batch "$phone" < <(printf '%s\n' 'refund a 1 r3' 'refund a 1 r3' 'refund a 4 r4')
   is refunded 10
   run -78 dlock stock refund "$phone" --id a --refund-id r5
   [[ "$output" == *"request 'a' took 10, and all of it was refunded before"* ]]

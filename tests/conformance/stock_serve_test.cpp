@@ -68,23 +68,16 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
   using Kind = StockStep::Kind;
   on_every_stock("serve", [](StockWorld& w) {
     w.create(5, 2);
-    const Owner owner = Owner::random();
     const std::vector<StockStep> steps{
         {.id = id("a"), .quantity = 2},
         {.id = id("a"), .quantity = 2},
         {.id = id("a"), .quantity = 3},  // Conflict
         {.id = id("b"), .quantity = 4},  // short
         {.kind = Kind::kAdd, .id = id("truck"), .quantity = 1},
-        {.id = id("b"), .quantity = 4, .owner = owner, .ttl = 30s},
-        {.kind = Kind::kConfirm, .id = id("b"), .owner = owner},
-        {.kind = Kind::kCancel, .id = id("b"), .owner = owner},  // Conflict
+        {.id = id("b"), .quantity = 4},
         {.kind = Kind::kRefund, .id = id("b"), .quantity = 3},
-        {.id = id("c"), .owner = owner, .ttl = 30s},
-        {.kind = Kind::kCancel, .id = id("c"), .owner = owner},
-        {.kind = Kind::kConfirm, .id = id("c"), .owner = owner},  // Lost
         {.kind = Kind::kRefund, .id = id("late")},
         {.id = id("late")},  // Lost
-        {.kind = Kind::kConfirm, .id = id("a"), .owner = owner},
     };
     const auto served = w.a.serve(w.name, steps, w.limit());
     REQUIRE(served.size() == steps.size());
@@ -106,16 +99,9 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
     CHECK(std::get<StockShort>(*served[3]).available == 3);
     CHECK(parts(4) == 1);
     CHECK(parts(5) == 4);
-    CHECK(std::get<StockTaken>(*served[5]).token.value() > 0);
-    CHECK(parts(6) == 0);
-    CHECK(code_of(served[7]) == ErrorCode::kConflict);
-    CHECK(parts(8) == 3);
-    CHECK(parts(9) == 1);
-    CHECK(parts(10) == 0);
-    CHECK(code_of(served[11]) == ErrorCode::kLost);
-    CHECK(parts(12) == 0);
-    CHECK(code_of(served[13]) == ErrorCode::kLost);
-    CHECK(parts(14) == 0);
+    CHECK(parts(6) == 3);
+    CHECK(parts(7) == 0);
+    CHECK(code_of(served[8]) == ErrorCode::kLost);
     CHECK(w.state().total() == 3);
     const std::span takes(steps.data(), 4);
     for (const auto& answer : w.b.serve(id(w.name.text() + ".none"), takes, w.limit())) {

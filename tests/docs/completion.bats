@@ -114,7 +114,7 @@ hold_some() {
   [ "$(in_bash dlock stock take phone --re)" = "" ]
   [ "$(in_fish 'dlock stock take phone --re')" = "" ]
   [ "$(in_fish 'dlock stock run phone --re' | cut -f 1 | xargs)" = --report ]
-  [[ "$(in_fish 'dlock stock --re')" == *--reserve* ]]
+  [[ "$(in_fish 'dlock stock --re')" == *--refund-id* ]]
 }
 
 @test "live keys are waited for 300 ms at the most" {
@@ -154,7 +154,7 @@ hold_some() {
   in_zsh "dlock inspect -b $store dep" 'deploy/prod'
   in_zsh "dlock stock ta" 'stock take'
   in_zsh "dlock stock take --backend=$store ph" 'phone'
-  in_zsh "dlock stock batch phone --reser" 'reserve'
+  in_zsh "dlock stock refund phone --refun" 'refund-id'
 }
 
 @test "fish: commands, options and values" {

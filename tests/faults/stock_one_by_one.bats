@@ -13,7 +13,7 @@ setup() {
 teardown() { end_world; }
 
 begin() { # [OPTION...]
-  coproc BATCH { exec dlock stock batch "$phone" --window 1 "$@" 2>err; }
+  coproc BATCH { exec dlock stock batch "$phone" "$@" 2>err; }
   started+=("$BATCH_PID")
 }
 answer() { # LINE: its answer, less the parts
@@ -120,6 +120,6 @@ broken_by() {
   says 'take b' 'b error unavailable'
   redis_cli one config set maxmemory 0
   is taken 4
-  run -0 dlock stock batch "$phone" --window 1 <<<'take b'
+  run -0 dlock stock batch "$phone" <<<'take b'
   is taken 5
 }

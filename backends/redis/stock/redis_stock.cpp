@@ -113,7 +113,7 @@ class RedisStock final : public Stock {
 
   std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
                                         const CallLimit& limit) override {
-    if (steps.size() == 1 && steps[0].kind == StockStep::Kind::kTake && !steps[0].owner) {
+    if (steps.size() == 1 && steps[0].kind == StockStep::Kind::kTake) {
       return {serve_one(stock, steps[0], limit)};
     }
     const StockNames& n = names_of(stock);

@@ -89,10 +89,6 @@ Result<StepAnswer> StockAnswers::step(const LockName& stock, const StockStep& st
     auto got = deduction(request, answer);
     return got ? Result<StepAnswer>(step_answer(std::move(*got))) : got.error();
   }
-  if (step.kind == Kind::kConfirm || step.kind == Kind::kCancel) {
-    const auto done = step.kind == Kind::kConfirm ? sale(request, answer) : cancellation(request, answer);
-    return done ? Result<StepAnswer>(StockParts()) : done.error();
-  }
   auto changed = step.kind == Kind::kRefund ? refund({stock, step.id, step.quantity, step.refund_id}, answer)
                                             : restock(step.id, *step.quantity, answer);
   return changed ? Result<StepAnswer>(std::move(*changed)) : changed.error();

@@ -23,7 +23,7 @@ constexpr std::size_t kKeys = 6;
 std::size_t count_in_one_script(std::span<const StockStep> steps) {
   std::unordered_set<std::string_view> ids;
   std::size_t count = 0;
-  while (count < std::min(steps.size(), kMostInOneScript) && steps[count].kind == Kind::kTake && !steps[count].owner &&
+  while (count < std::min(steps.size(), kMostInOneScript) && steps[count].kind == Kind::kTake &&
          ids.insert(steps[count].id.text()).second) {
     ++count;
   }
@@ -89,12 +89,8 @@ Command StockBatch::step_script(const StockStep& step, const Eval& eval) const {
   };
   switch (step.kind) {
     case Kind::kTake:
-      return script(stock_scripts::kTake, take_words({stock_, step.id, step.quantity.value_or(1)}, step.start,
-                                                     step.owner ? step.owner->text() : "", step.ttl));
-    case Kind::kConfirm:
-      return script(stock_scripts::kConfirm, confirm_words(step.id, *step.owner));
-    case Kind::kCancel:
-      return script(stock_scripts::kCancel, {step.id.text(), step.owner->text()});
+      return script(stock_scripts::kTake,
+                    take_words({stock_, step.id, step.quantity.value_or(1)}, step.start, "", Duration(0)));
     case Kind::kRefund:
       return script(stock_scripts::kRefund, refund_words({stock_, step.id, step.quantity, step.refund_id}));
     case Kind::kAdd:

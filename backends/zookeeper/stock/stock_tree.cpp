@@ -55,11 +55,9 @@ Result<void> StockTree::begin(Access access, const CallLimit& limit) {
 
 std::size_t StockTree::together(std::span<const StockStep> steps) const {
   std::set<std::string_view> ids;
-  int reservations = 0;
   std::size_t count = 0;
   for (const StockStep& step : steps) {
-    const bool reserves = step.kind == StockStep::Kind::kTake && step.owner;
-    if (count == kMostTogether || !ids.insert(step.id.text()).second || (reserves && reservations++ > 0)) break;
+    if (count == kMostTogether || !ids.insert(step.id.text()).second) break;
     ++count;
   }
   return count;

@@ -62,11 +62,4 @@ TEST_CASE("batch: a line that is too long is left out, and the next one is found
   CHECK(lines_of({longest + "x"}) == "1>|");
 }
 
-TEST_CASE("batch: the owner of a request is always the same, and another for another request") {
-  const auto name = [](const char* text) { return *LockName::parse(text); };
-  CHECK(batch_owner(name("phone"), name("a")) == batch_owner(name("phone"), name("a")));
-  CHECK(batch_owner(name("phone"), name("a")) != batch_owner(name("phone"), name("b")));
-  CHECK(batch_owner(name("phonea"), name("b")) != batch_owner(name("phone"), name("ab")));
-}
-
 }  // namespace line_reader_test

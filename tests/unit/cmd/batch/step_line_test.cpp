@@ -31,43 +31,33 @@ constexpr char kHead[] = R"({"schema":"dlock.stock.batch/1",)";
 
 }  // namespace
 
-TEST_CASE("batch: a line is a step, in words and as an object") {
+TEST_CASE("batch: a line is a step") {
   struct Row {
-    const char* words;
-    const char* object;
+    const char* line;
     Kind kind;
     std::optional<Quantity> quantity;
   };
   for (const Row& row : {
-           Row{"take a", R"({"step":"take","id":"a"})", Kind::kTake, {}},
-           Row{"take a 2", R"({"qty":2,"id":"a","step":"take"})", Kind::kTake, 2},
-           Row{"  confirm  a ", R"({"step":"confirm","id":"\u0061"})", Kind::kConfirm, {}},
-           Row{"cancel a", R"({ "step" : "cancel", "id" : "a" })", Kind::kCancel, {}},
-           Row{"refund a", R"({"step":"refund","id":"a"})", Kind::kRefund, {}},
-           Row{"refund a 3", R"({"step":"refund","id":"a","qty":3})", Kind::kRefund, 3},
-           Row{"add a 9007199254740992", R"({"step":"add","id":"a","qty":9007199254740992})", Kind::kAdd, kMostItems},
+           Row{"take a", Kind::kTake, {}},
+           Row{"  take  a  2 ", Kind::kTake, 2},
+           Row{"refund a", Kind::kRefund, {}},
+           Row{"refund a 3", Kind::kRefund, 3},
+           Row{"add a 9007199254740992", Kind::kAdd, kMostItems},
        }) {
-    for (const char* line : {row.words, row.object}) {
-      INFO(line);
-      const auto step = parse_step(line);
-      REQUIRE(step);
-      CHECK(step->kind == row.kind);
-      CHECK(step->id == name("a"));
-      CHECK(step->quantity == row.quantity);
-    }
+    INFO(row.line);
+    const auto step = parse_step(row.line);
+    REQUIRE(step);
+    CHECK(step->kind == row.kind);
+    CHECK(step->id == name("a"));
+    CHECK(step->quantity == row.quantity);
   }
 }
 
 TEST_CASE("batch: a refund may have an id of its own") {
-  for (const char* line : {"refund a 3 r-1", R"({"step":"refund","id":"a","qty":3,"refund_id":"r-1"})"}) {
-    INFO(line);
-    const auto step = parse_step(line);
-    REQUIRE(step);
-    CHECK(step->quantity == 3);
-    CHECK(step->refund_id == name("r-1"));
-  }
-  CHECK(parse_step(R"({"step":"refund","id":"a","refund_id":"r-1"})")->refund_id == name("r-1"));
-  CHECK_FALSE(parse_step(R"({"step":"take","id":"a","refund_id":"r-1"})"));
+  const auto step = parse_step("refund a 3 r-1");
+  REQUIRE(step);
+  CHECK(step->quantity == 3);
+  CHECK(step->refund_id == name("r-1"));
   CHECK_FALSE(parse_step("refund a 3 r-1 more"));
 }
 
@@ -87,19 +77,8 @@ TEST_CASE("batch: a line that is no step says what is wrong with it") {
            Row{"take a 9007199254740993", "the quantity"},
            Row{"take a 1 2", "unexpected words after the quantity '1'"},
            Row{"take a\r", "the id"},
-           Row{"confirm a 1", "confirm takes no quantity"},
-           Row{"cancel a 1", "cancel takes no quantity"},
+           Row{"confirm a", "unknown step 'confirm'"},
            Row{"add a", "add needs a quantity"},
-           Row{"{", "not a JSON object"},
-           Row{"{} {}", "not a JSON object"},
-           Row{R"({"step":"take"})", "'id' is missing"},
-           Row{R"({"id":"a"})", "'step' is missing"},
-           Row{R"({"step":"take","id":7})", "'id' must be a string"},
-           Row{R"({"step":"take","id":"a","qty":"2"})", "'qty' must be"},
-           Row{R"({"step":"take","id":"a","qty":0})", "'qty' must be"},
-           Row{R"({"step":"take","id":"a","qty":1.5})", "'qty' must be"},
-           Row{R"({"step":"take","id":"a","qty":-1})", "'qty' must be"},
-           Row{R"({"step":"take","id":"a","quantity":2})", "unknown member 'quantity'"},
        }) {
     INFO(row.line);
     const auto step = parse_step(row.line);
@@ -112,7 +91,6 @@ TEST_CASE("batch: a line that is no step says what is wrong with it") {
 
 TEST_CASE("batch: what is answered, in words and as an object") {
   const StockStep take{.id = name("a")};
-  const StockStep confirm{.kind = Kind::kConfirm, .id = name("a")};
   const Error error{ErrorCode::kConflict, "it was \"sold\"", "refund it"};
   struct Row {
     const StockStep& step;
@@ -128,7 +106,6 @@ TEST_CASE("batch: what is answered, in words and as an object") {
            R"("id":"a","step":"take","answer":"repeated","qty":1,"parts":[{"segment":3,"qty":1}]})"},
           {take, StepAnswer(StockShort{2, 5}), "a short 2 5\n",
            R"("id":"a","step":"take","answer":"short","available":2,"reserved":5})"},
-          {confirm, StepAnswer(StockParts()), "a ok\n", R"("id":"a","step":"confirm","answer":"ok"})"},
           {take, error, "a error conflict it was \"sold\"\n",
            R"("id":"a","step":"take","answer":"error","error":"conflict","message":"it was \"sold\"","next":"refund it"})"},
       }) {
@@ -146,7 +123,7 @@ TEST_CASE("batch: what is answered, in words and as an object") {
 
 TEST_CASE("batch: what stood in a line steers no terminal, and fills none") {
   const std::string line = "take a \x1b]0;owned\x07" + std::string(4000, 'x');
-  for (const std::string& one : {line, "\x1b[2Jsell a " + std::string("1"), std::string(R"({"\u001b[2J":1})")}) {
+  for (const std::string& one : {line, "\x1b[2Jsell a " + std::string("1")}) {
     const auto step = parse_step(one);
     REQUIRE_FALSE(step);
     std::string refused;

@@ -103,7 +103,9 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
       {{"stock", "take", "a", "--id", ""}, "id of a request", "255 bytes"},
       {{"stock", "take", "a", "--id", "a\nb"}, "id of a request", ""},
       {{"stock", "take", ""}, "the key is empty", ""},
-      {{"stock", "take", "a", "--window", "5"}, "'dlock stock take' has no option --window", "dlock help stock take"},
+      {{"stock", "take", "a", "--segments", "5"},
+       "'dlock stock take' has no option --segments",
+       "dlock help stock take"},
       {{"stock", "take", "a", "--ids-from", "f"}, "unknown option '--ids-from'", "dlock stock batch"},
       {{"stock", "run", "a", "--mode", "lok", "--", "x"}, "lok", "lock"},
   };

@@ -152,19 +152,6 @@ TEST_CASE("mysql stock: many steps are three round trips, each segment is writte
   REQUIRE(w.server.log.size() == 3);
   CHECK(w.server.log.back().find("quantity=quantity+(-99),taken=taken+(99)") != std::string::npos);
   CHECK(w.server.heard("INSERT INTO dlock_stock_request") == 1);
-
-  w.server.log.clear();
-  const Owner owner = Owner::random();
-  steps = {{.id = id(200), .owner = owner, .ttl = 30s}, {.id = id(201), .owner = owner, .ttl = 30s}};
-  w.server.next("FROM dlock_stock s", w.found);
-  known.rows.erase(known.rows.begin());
-  w.server.next("ORDER BY segment FOR UPDATE", known);
-  w.server.next("SELECT id,token", Answer{{{id(201).text(), "12"}, {id(200).text(), "11"}}, 0});
-  const auto reserved = w.stock->serve(w.request.stock, steps, limit);
-  REQUIRE((reserved[0] && reserved[1]));
-  CHECK(std::get<StockTaken>(*reserved[0]).token == FencingToken(11));
-  CHECK(std::get<StockTaken>(*reserved[1]).token == FencingToken(12));
-  CHECK(w.server.log.size() == 4);
 }
 
 TEST_CASE("mysql stock: an id that was used before is rolled back, looked up, and answered as then") {

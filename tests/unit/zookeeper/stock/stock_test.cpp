@@ -35,9 +35,9 @@ void nothing(World& /*w*/, Stock& /*stock*/) {}
 
 /// What is refused stands between what is not.
 Result<void> serve_some(World& w, Stock& stock) {
-  const std::vector<StockStep> steps{{.kind = StockStep::Kind::kConfirm, .id = id("a"), .owner = kOwner},
+  const std::vector<StockStep> steps{{.kind = StockStep::Kind::kRefund, .id = id("a")},
                                      {.id = id("b"), .quantity = 100},
-                                     {.kind = StockStep::Kind::kConfirm, .id = id("nobody"), .owner = kOwner},
+                                     {.id = id("a"), .quantity = 5},
                                      {.id = id("c"), .quantity = 2},
                                      {.id = id("c"), .quantity = 3},
                                      {.kind = StockStep::Kind::kAdd, .id = id("truck"), .quantity = 4}};
@@ -100,12 +100,12 @@ const std::vector<Case>& all_cases() {
          CHECK(w.state().added == 4);
          CHECK(w.state().total() == 8);
        }},
-      {"serve", reserved, serve_some,
+      {"serve", taken, serve_some,
        [](World& w) {
          CHECK(w.state().taken == 7);
+         CHECK(w.state().refunded == 5);
          CHECK(w.state().added == 4);
-         CHECK(w.state().total() == 6);
-         CHECK(w.state().open == 0);
+         CHECK(w.state().total() == 11);
        }},
       {"rebalance", taken, [](World& w, Stock& s) { return s.rebalance(kPhone, w.limit()); },
        [](World& w) {

@@ -27,14 +27,12 @@ TEST_CASE("Steps of many requests are one transaction, and what it loses to some
   CHECK(w.quantities() == Quantities{250, 250, 249, 150});
 }
 
-TEST_CASE("A group has each request once, one reservation, and so many steps as a server takes in one go") {
+TEST_CASE("A group has each request once, and so many steps as a server takes in one go") {
   const auto take = [](int number) { return StockStep{.id = id(std::to_string(number))}; };
-  const auto reserve = [](int number) { return StockStep{.id = id(std::to_string(number)), .owner = kOwner}; };
   World w;
   const StockTree tree(w.opened(), {w.clock, w.log});
   const auto group_size = [&](const std::vector<StockStep>& steps) { return tree.together(steps); };
   CHECK(group_size(std::vector<StockStep>{take(1), take(2), take(1)}) == 2);
-  CHECK(group_size(std::vector<StockStep>{reserve(1), take(2), reserve(3)}) == 2);
   std::vector<StockStep> many;
   for (int i = 0; i < 1000; ++i) many.push_back(take(i));
   CHECK(group_size(many) == 256);
