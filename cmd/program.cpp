@@ -39,6 +39,12 @@ Log log_of_mistakes(int argc, char** argv) {
   return Log(style);
 }
 
+/// Where a wait has an end, the store has no more time than that; a second if it is shorter.
+Duration time_of_silent_store(const Options& options) {
+  if (options.command != Command::kRevoke || !options.wait) return options.connect_timeout;
+  return std::min<Duration>(options.connect_timeout, std::max<Duration>(*options.wait, std::chrono::seconds(1)));
+}
+
 int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
@@ -51,7 +57,7 @@ int run_main(int argc, char** argv) {
     for (const std::string& warning : options->warnings) log.warn(warning);
   }
   SystemClock clock;
-  const Runtime runtime{clock, log, options->connect_timeout};
+  const Runtime runtime{clock, log, time_of_silent_store(*options)};
   const CommandRow& row = command_row(options->command);
   const bool runs_command =
       row.command == Command::kRun || (options->stock && options->stock->action == StockAction::kRun);

@@ -18,6 +18,7 @@
 #include "lib/base/json_writer.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
+#include "lib/run/holder_process.h"
 
 namespace dlock {
 namespace {
@@ -124,6 +125,7 @@ Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& b
   if (auto refused = refuse_data(shown, options)) return std::move(*refused);
   auto freed = backend.force_release(shown.name, shown, who_asks(options.reason));
   if (freed) {
+    keep_commands(freed->freed, shown.holders);
     const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();
     if (was_hold)
       record_of_others(Event::Kind::kForceReleased, shown.name, backend.store(), freed->freed, options, runtime);
@@ -140,6 +142,7 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
                          int input) {
   auto state = backend.inspect(name);
   if (!state) return state.error();
+  find_commands(state->holders, runtime.clock.wall());
   if (auto refused = refuse_data(*state, options)) return std::move(*refused);
   if (state->holders.empty() && unheard(*state).empty()) {
     if (auto elsewhere =

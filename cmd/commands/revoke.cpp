@@ -2,7 +2,6 @@
 #include "cmd/commands/commands.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -14,7 +13,10 @@
 #include "cmd/wiring/recorder.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/keeper/insist.h"
+#include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
+#include "lib/run/holder_process.h"
 
 namespace dlock {
 namespace {
@@ -23,6 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFirstPause = 10ms;  ///< between looks; grows to the last one
 constexpr Duration kLastPause = 200ms;
+constexpr Duration kAskAgainPause = 40ms;
 
 class Revocation {
  public:
@@ -33,6 +36,7 @@ class Revocation {
     auto state = backend_.inspect(options_.keys.front());
     if (!state) return state.error();
     asked_ = std::move(*state);
+    find_commands(asked_.holders, runtime_.clock.wall());
     if (asked_.holders.empty() && is_pattern(asked_.name)) {
       return Error{ErrorCode::kInvalid, "revoke takes no pattern, and no held lock is called " + asked_.name.text(),
                    "list the locks: dlock inspect " + asked_.name.typed()};
@@ -42,10 +46,9 @@ class Revocation {
       return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
     });
     if (asked_.holders.empty()) return {};
-    for (const Participant& one : asked_.holders) who_[one.owner] = holder_text(one, runtime_.clock.wall());
     outcome_ = "released";
     record_of_others(Event::Kind::kRevoked, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
-    const auto asked = backend_.ask_to_end(asked_, who_asks(options_.reason));
+    const auto asked = ask();
     if (!asked && asked.error().code != ErrorCode::kConflict) return asked;  // whoever has released it need not hear it
     return wait();
   }
@@ -75,11 +78,18 @@ class Revocation {
   }
 
   std::string fate(const Participant& holder) const {
-    const auto shown = who_.find(holder.owner);
-    const std::string who = shown == who_.end() ? participant_text(holder) : shown->second;
+    const std::string who = participant_text(holder);
     if (runs_nothing(holder)) return "the lease of " + who + " is released: no command of dlock's runs under it";
     if (forced_) return who + " had not ended after " + human_duration(waited()) + ", and has lost the lock by force";
     return who + " has ended and released it after " + human_duration(waited());
+  }
+
+  /// Again while the store may do it later: within the wait, and for as long as a silent one is asked.
+  Result<void> ask() {
+    const TimePoint until = Patience(wait_policy(options_, began_)).look_end(began_, runtime_.patience);
+    return insist(runtime_.clock, until, kAskAgainPause,
+                  [&] { return backend_.ask_to_end(asked_, who_asks(options_.reason)); })
+        .answer;
   }
 
   Duration waited() const { return ended_ - began_; }
@@ -93,6 +103,7 @@ class Revocation {
   Result<std::optional<Participant>> one_of_the_asked() {
     auto state = backend_.inspect(asked_.name);
     if (!state) return state.error();
+    keep_commands(state->holders, asked_.holders);
     for (const Participant& holder : state->holders) {
       if (was_asked(holder) && is_hold(holder.standing)) return std::optional(holder);
     }
@@ -128,9 +139,10 @@ class Revocation {
           "to ask them too, run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
     }
     OldHolders old(state->holders, runtime_);
-    const auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));
+    auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));
     if (!freed) return freed.error();
     outcome_ = "forced";
+    keep_commands(freed->freed, asked_.holders);
     asked_.holders = freed->freed;
     forced_.emplace(std::move(old));
     return {};
@@ -139,8 +151,8 @@ class Revocation {
   Error still_held(const Participant& holder) const {
     const std::string key = asked_.name.typed();
     return {ErrorCode::kBusy,
-            asked_.name.text() + " is still held by " + holder_text(holder, runtime_.clock.wall()) +
-                ", who was asked " + human_duration(waited()) + " ago to end",
+            asked_.name.text() + " is still held by " + participant_text(holder) + ", who was asked " +
+                human_duration(waited()) + " ago to end",
             "wait longer with --wait, or take the lock from it: dlock force-release " + key};
   }
 
@@ -150,7 +162,6 @@ class Revocation {
   const TimePoint began_;
   TimePoint ended_ = began_;
   LockState asked_{.name = options_.keys.front(), .store = {}, .holders = {}, .waiters = {}};
-  std::map<std::string, std::string> who_;  ///< owner -> the holder in words, of when its process was there
   const char* outcome_ = "free";
   std::string remark_;  ///< why no holder was asked, if that is worth a word
   std::optional<OldHolders> forced_;

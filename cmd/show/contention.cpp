@@ -8,7 +8,6 @@
 #include <iterator>
 #include <vector>
 
-#include "cmd/show/holder_process.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
@@ -32,7 +31,7 @@ std::string waited_text(Duration waited) {
 }
 
 std::string holder_sentence(const Participant& holder, WallTime now) {
-  std::string text = holder_text(holder, now);
+  std::string text = participant_text(holder);
   if (holder.since) {
     const std::string length = human_duration(age(*holder.since, now));
     text += holder.ran.empty() ? " for " + length : ", which ran " + length + " ago";

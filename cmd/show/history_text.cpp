@@ -121,7 +121,7 @@ constexpr const char* kLost = "LOST";
 /// The holder, without what differs from run to run.
 std::string lane_label(const Episode& episode) {
   Participant who = episode.who;
-  who.pid = 0;
+  who.pid = who.command_pid = 0;
   who.lease = false;
   return participant_text(who);
 }

@@ -4,14 +4,11 @@
 #include <poll.h>
 
 #include <chrono>
-#include <ctime>
 #include <utility>
 
-#include "cmd/show/contention.h"
-#include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"
-#include "lib/run/descendants.h"
+#include "lib/run/holder_process.h"
 
 namespace dlock {
 namespace {
@@ -21,7 +18,8 @@ using namespace std::chrono_literals;
 constexpr Duration kPatience = 1s;  ///< most commands end at once when they get TERM
 
 std::string place_text(const Participant& participant) {
-  std::string text = participant.pid > 0 ? "pid " + std::to_string(participant.pid) : "";
+  const std::int64_t pid = shown_pid(participant);
+  std::string text = pid > 0 ? "pid " + std::to_string(pid) : "";
   if (!participant.host.empty()) text += (text.empty() ? "on " : " on ") + printable(participant.host);
   return text;
 }
@@ -47,38 +45,6 @@ class Fate {
   int count_ = 0;
   std::string who_;
 };
-
-constexpr Duration kClocksDiffer = 1s;  ///< the store's, which says since when, and this machine's
-
-Duration lifetime(const ProcessId& process) {
-  timespec since_boot{};
-  clock_gettime(CLOCK_BOOTTIME, &since_boot);
-  return std::chrono::seconds(since_boot.tv_sec) + std::chrono::nanoseconds(since_boot.tv_nsec - started_ns(process));
-}
-
-/// The child of `parent` that is not one of dlock's helpers; 0 if it has none.
-pid_t command_below(pid_t parent) {
-  for (const ProcessId& child : children_of(parent)) {
-    const std::string name = read_proc(child.pid, "comm");
-    if (name == "dlock.guard\n") return command_below(child.pid);
-    if (!name.starts_with("dlock-")) return child.pid;
-  }
-  return 0;
-}
-
-/// The dlock that `participant` is, where that is a living process on this machine: one that is called dlock and is
-/// older than the hold. Invalid if it is not, or if that is not known.
-UniqueFd process_of_holder(const Participant& participant, WallTime now) {
-  if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
-      participant.host != this_process().host)
-    return {};
-  const auto pid = static_cast<pid_t>(participant.pid);
-  UniqueFd process = open_process(pid);
-  const auto seen = look_up_process(pid);
-  if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
-  if (lifetime(seen->id) + kClocksDiffer < age(*participant.since, now) || has_ended(process)) return {};
-  return process;
-}
 
 }  // namespace
 
@@ -121,13 +87,6 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
     (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(participant);
   }
   return ended.line() + runs.line() + unknown.line();
-}
-
-std::string holder_text(Participant participant, WallTime now) {
-  if (participant.command.empty() || !process_of_holder(participant, now).valid()) return participant_text(participant);
-  const pid_t command = command_below(static_cast<pid_t>(participant.pid));
-  if (command > 0) participant.pid = command;
-  return participant_text(participant);
 }
 
 }  // namespace dlock

@@ -36,8 +36,4 @@ class OldHolders {
   std::vector<Known> known_;
 };
 
-/// participant_text() of a holder, with the process of its command where that can be found on this machine, and else
-/// that of its dlock.
-std::string holder_text(Participant participant, WallTime now);
-
 }  // namespace dlock

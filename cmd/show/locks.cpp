@@ -12,6 +12,7 @@
 #include "lib/config/suggest.h"
 #include "lib/keeper/hold_socket.h"
 #include "lib/lock/owner.h"
+#include "lib/run/holder_process.h"
 
 namespace dlock {
 namespace {
@@ -96,7 +97,10 @@ void count_entries(LockState& state, Clock& clock) {
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock) {
   auto live = options.keys.empty() ? look_everywhere(backend) : look_at_keys(options.keys, backend);
   if (!live) return live;
-  for (LockState& state : live->locks) count_entries(state, clock);
+  for (LockState& state : live->locks) {
+    count_entries(state, clock);
+    find_commands(state.holders, clock.wall());
+  }
   return live;
 }
 

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "cmd/show/history_text.h"
-#include "cmd/show/holder_process.h"
 #include "lib/base/human_text.h"
 #include "lib/history/moment.h"
 
@@ -42,7 +41,7 @@ Row make_row(const LockState& state, const Participant& participant, std::string
   Row row;
   row.holder = participant.token != FencingToken();
   row.cells = {std::move(role),
-               row.holder ? holder_text(participant, now) : participant_text(participant),
+               participant_text(participant),
                since_text(participant, now),
                participant.slot.empty() ? "" : "slot " + printable(participant.slot),
                row.holder ? "token " + participant.token.text() : "",
@@ -207,7 +206,7 @@ std::string short_participant_text(const Participant& participant) {
   Participant brief = participant;
   if (!participant.host.empty()) brief.user.clear();
   if (!participant.command.empty()) {
-    brief.pid = 0;
+    brief.pid = brief.command_pid = 0;
     brief.lease = false;
   }
   return participant_text(brief);

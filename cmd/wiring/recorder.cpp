@@ -98,6 +98,12 @@ Event Recorder::event(Event::Kind kind, const LockName& key) const {
   return new_event(kind, key, store_, options_, runtime_);
 }
 
+Event Recorder::event(Event::Kind kind, const HeldLock& lock) const {
+  Event event = new_event(kind, lock, options_, runtime_);
+  event.who.command_pid = command_;
+  return event;
+}
+
 bool Recorder::waiting(TimePoint now) {
   const bool wanted = shown_.waiting(now);
   const bool due = ask_at_ && now >= *ask_at_;
@@ -149,6 +155,11 @@ void Recorder::granted(const SupervisorState& s) {
   }
   if (!s.locks.empty() || intent_ != Intent::kTake) return;
   for (const LockName& key : options_.keys) log_.append(event(Event::Kind::kUnlocked, key));
+}
+
+void Recorder::started(pid_t command) {
+  shown_.started(command);
+  command_ = command;
 }
 
 void Recorder::unrenewed(const std::string& why) {

@@ -39,6 +39,7 @@ class Recorder final : public RunObserver {
   std::optional<TimePoint> wake_at() const override;
   void waited() override { shown_.waited(); }
   void granted(const SupervisorState& s) override;
+  void started(pid_t command) override;
   void unrenewed(const std::string& why) override;
   void signalled(int signal, const SupervisorState& s) override;
   void warned(const std::string& warning) override { shown_.warned(warning); }
@@ -48,7 +49,7 @@ class Recorder final : public RunObserver {
 
  private:
   Event event(Event::Kind kind, const LockName& key) const;
-  Event event(Event::Kind kind, const HeldLock& lock) const { return new_event(kind, lock, options_, runtime_); }
+  Event event(Event::Kind kind, const HeldLock& lock) const;
   void finish_asking(const SupervisorState& s);
   void finish_holding(const SupervisorState& s);
   Duration waited_until(TimePoint end) const { return end - started_; }
@@ -63,6 +64,7 @@ class Recorder final : public RunObserver {
   bool said_waiting_ = false;
   std::string store_;
   std::vector<HeldLock> locks_;
+  pid_t command_ = 0;
   int last_signal_ = 0;
   std::string why_signalled_;
   std::string why_unconfirmed_;

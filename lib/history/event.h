@@ -61,6 +61,7 @@ void visit_fields(AnyEvent& event, Visitor& visit) {
   visit("token", event.who.token);
   visit("mode", event.who.mode);
   visit("host", event.who.host);
+  visit("command_pid", event.who.command_pid);
   visit("pid", event.who.pid);
   visit("user", event.who.user);
   visit("command", event.who.command);

@@ -82,7 +82,9 @@ Episode& History::open_hold(const Event& event) {
     episode.granted = event.time - in_us(event.held.value_or(0s));
     episode.asked = *episode.granted;
   }
-  return episodes_[at->second];
+  Episode& episode = episodes_[at->second];
+  if (event.who.command_pid > 0) episode.who.command_pid = event.who.command_pid;  // once it has been started
+  return episode;
 }
 
 void History::give_up(const Event& event, Episode::End end) {

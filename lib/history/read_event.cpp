@@ -64,6 +64,7 @@ Participant participant_of(const Json& object) {
   Participant participant;
   participant.owner = text_of(object, "owner");
   participant.host = text_of(object, "host");
+  participant.command_pid = number_of(object, "command_pid").value_or(0);
   participant.pid = number_of(object, "pid").value_or(0);
   participant.user = text_of(object, "user");
   participant.command = text_of(object, "command");

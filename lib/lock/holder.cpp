@@ -65,11 +65,24 @@ std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTi
   return behind;
 }
 
+std::int64_t shown_pid(const Participant& participant) {
+  return participant.command_pid > 0 ? participant.command_pid : participant.pid;
+}
+
+void keep_commands(std::vector<Participant>& holders, const std::vector<Participant>& before) {
+  for (Participant& holder : holders) {
+    const auto same = std::find_if(before.begin(), before.end(), [&](const Participant& one) {
+      return one.owner == holder.owner && one.token == holder.token && one.pid == holder.pid;
+    });
+    if (same != before.end()) holder.command_pid = same->command_pid;
+  }
+}
+
 namespace {
 
 std::string process_text(const Participant& participant) {
   const std::string lease = participant.lease ? "lease, kept by " : "";
-  if (participant.pid > 0) return lease + "pid " + std::to_string(participant.pid);
+  if (const auto pid = shown_pid(participant); pid > 0) return lease + "pid " + std::to_string(pid);
   return participant.lease ? "lease, no process" : "";
 }
 
@@ -118,6 +131,7 @@ void put_participant(JsonWriter& json, const Participant& participant) {
   };
   json.begin_object();
   json.field("owner", participant.owner).field("host", participant.host);
+  number("command_pid", participant.command_pid);
   number("pid", participant.pid);
   if (participant.lease) json.field("lease", true);
   json.field("user", participant.user).field("reason", participant.reason);

@@ -49,7 +49,7 @@ bool is_hold(Standing standing);
 struct Participant {
   std::string owner;
   std::string host;
-  std::int64_t pid = 0;
+  std::int64_t pid = 0;  ///< of its dlock
   std::string user;
   std::string reason;
   Mode mode = Mode::kExclusive;
@@ -67,7 +67,13 @@ struct Participant {
   Supersedes supersedes = Supersedes::kNothing;  ///< of a waiter
   std::string revoked = {};                      ///< of a holder that was asked to end: by whom, and why
   std::string ran = {};  ///< of a holder whose command has ended (--at-least): how, "status 0"; empty: it runs, if any
+  std::int64_t command_pid = 0;  ///< the process of `command`, where it was found on this machine; 0: not known
 };
+
+/// The process that stands beside the command's name wherever people read it: the command's, else that of its dlock.
+std::int64_t shown_pid(const Participant& participant);
+/// The same of a later look: the processes of the commands of those who are in `before`, too.
+void keep_commands(std::vector<Participant>& holders, const std::vector<Participant>& before);
 
 /// The reason of a loss by force-release. `by`: who and why; empty: not known.
 std::string forced_by(const std::string& by);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/run/run_locked.h"
 
+#include "lib/run/holder_process.h"
+
 namespace dlock {
 namespace {
 
@@ -32,9 +34,10 @@ class Loop {
   bool take_in() {
     busy_ = stopped_ = false;
     while (s_.phase != Phase::kDone) {
-      const auto event = session_.next_event(clock_.now());
+      auto event = session_.next_event(clock_.now());
       if (!event) break;
       busy_ = true;
+      find_commands_of_holders(*event);
       if (s_.phase == Phase::kAcquiring) observe_wait(*event);
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
       const auto* unrenewed = std::get_if<Unrenewed>(&*event);
@@ -59,6 +62,12 @@ class Loop {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;
+  }
+
+  void find_commands_of_holders(SessionEvent& event) {
+    auto* refused = std::get_if<Refused>(&event);
+    if (auto* waiting = std::get_if<Waiting>(&event)) find_commands(waiting->state.holders, clock_.wall());
+    if (refused && refused->state) find_commands(refused->state->holders, clock_.wall());
   }
 
   void observe_wait(const SessionEvent& event) {
@@ -121,6 +130,7 @@ class Loop {
     if (std::holds_alternative<CommandStarted>(answer)) {
       session_.command_started(command_.guard());
       command_.keepers_know();
+      observer_.started(command_.pid());
     }
     handle(answer);
   }

@@ -78,6 +78,8 @@ class RunObserver {
   virtual void waited() {}
   /// The lock is ours; nothing has been started under it yet.
   virtual void granted(const SupervisorState& /*s*/) {}
+  /// Now something has been: `command` is its process, 0 if it has none.
+  virtual void started(pid_t /*command*/) {}
   /// A renewal was not confirmed. It is asked for again. Not reported once the lock is lost.
   virtual void unrenewed(const std::string& /*why*/) {}
   /// The command has been sent this signal: alone, or with all its descendants.

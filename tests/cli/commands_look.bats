@@ -108,8 +108,10 @@ teardown() { end_world; }
   script_victims
   start_watched first dlock run k -- stubborn first
   wait_until filled first.pid
-  holder_pid=$(holder_field k pid)
+  holder_pid=$(holder_field k command_pid)
+  [ "$holder_pid" = "$(cat first.pid)" ]
   run -0 dlock force-release --yes k
+  [[ "$output" == *"(stubborn, pid $holder_pid)"* ]]
   [[ "$output" == *"the old holder still runs: pid $holder_pid on $(uname -n)" ]]
 }
 

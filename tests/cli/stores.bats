@@ -449,6 +449,31 @@ superseded() {
   [ "$(how_ended other)" = "exit 0" ]
   [ "$(<ran)" = 2 ]
 }
+# The command's process stands beside its name; JSON has that of its dlock as well.
+one_pair_of_pids() {
+  export DLOCK_EVENTS=$PWD/events-$key
+  rm -f pid
+  start_watched run dlock run "$key" -- sh -c 'echo $$ >pid; exec sleep 100'
+  wait_until filled pid
+  local ours theirs both
+  ours=$(cat pid) theirs=$(pid_of run)
+  both="[$ours,$theirs]"
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"(sh, pid $ours)"* ]]
+  [ "$(dlock inspect --json "$key" | jq -c '.holders[0] | [.command_pid, .pid]')" = "$both" ]
+  run -75 dlock run -n --report report "$key" -- true
+  [[ "$output" == *"(sh, pid $ours)"* ]]
+  [ "$(jq -c '.holder | [.command_pid, .pid]' report)" = "$both" ]
+  run -0 dlock force-release --yes --json "$key"
+  [ "$(jq -c '.freed[0] | [.command_pid, .pid]' <<<"$output")" = "$both" ]
+  how_ended run
+  [ "$(jq -c 'select(.event == "busy" or .event == "force-released") | .holder | [.command_pid, .pid]' "$DLOCK_EVENTS" | sort -u)" = "$both" ]
+  run -0 dlock history "$key"
+  [[ "$output" == *"(sh, pid $ours)"* ]]
+  [[ "$output" != *"pid $theirs)"* ]]
+}
+@test "two stores: a holder is the process of its command, the same in every view" { on_two_stores one_pair_of_pids; }
+
 @test "each store whose queue shows it: of those that replace the last one runs, and of the newest; or 78" { on_two_stores superseded; }
 
 looked_at() {

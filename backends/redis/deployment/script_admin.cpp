@@ -64,10 +64,7 @@ Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const Loc
 Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
   auto lock = open(name);
   if (!lock) return lock.error();
-  const TimePoint until = soon();
-  const auto ask = [&] { return (*lock)->revoke(shown, by, until); };
-  auto asked = ask();
-  if (!asked && !is_full(asked.error())) asked = insist(runtime_.clock, until, kAskAgainPause, ask).answer;
+  const auto asked = (*lock)->revoke(shown, by, soon());
   return asked ? asked : of_request_to_holder(asked.error(), name);
 }
 

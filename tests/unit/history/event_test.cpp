@@ -29,7 +29,8 @@ Event full_event(Event::Kind kind) {
   event.who.slot = "db1";
   event.who.mode = Mode::kPermits;
   event.who.host = "ci-4";
-  event.who.pid = 8812;
+  event.who.pid = 8811;
+  event.who.command_pid = 8812;
   event.who.user = "deploy";
   event.who.command = "deploy.sh";
   event.who.reason = "release 2.4";
@@ -45,7 +46,8 @@ Event full_event(Event::Kind kind) {
   Participant& holder = event.holder.emplace();
   holder.owner = "4567";
   holder.host = "ci-5";
-  holder.pid = 7;
+  holder.pid = 6;
+  holder.command_pid = 7;
   holder.since = kThree;
   return event;
 }
@@ -72,7 +74,6 @@ TEST_CASE("an event for people spells everybody in the one spelling of a holder"
   event.who.user = "deploy";
   event.who.host = "ci-4";
   event.who.command = "deploy.sh";
-  event.who.pid = 8812;
   event.holder->user = "ops";
   event.holder->command = "vi";
   CHECK(event_text(event) == "k: deploy@ci-4 (deploy.sh, pid 8812) waits, held by ops@ci-5 (vi, pid 7)");

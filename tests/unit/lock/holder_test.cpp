@@ -8,6 +8,29 @@ namespace holder_test {
 using namespace dlock;
 using namespace std::chrono_literals;
 
+TEST_CASE(
+    "beside the command's name stands the command's process where it is known, in JSON that of its dlock as well") {
+  Participant holder;
+  holder.owner = "o";
+  holder.host = "ci-4";
+  holder.command = "deploy.sh";
+  holder.pid = 8812;
+  CHECK(participant_text(holder) == "ci-4 (deploy.sh, pid 8812)");
+  holder.command_pid = 8815;
+  CHECK(participant_text(holder) == "ci-4 (deploy.sh, pid 8815)");
+  JsonWriter json;
+  put_participant(json, holder);
+  CHECK(json.str().find(R"("command_pid":8815,"pid":8812)") != std::string::npos);
+  std::vector<Participant> later{holder};
+  later.front().command_pid = 0;
+  keep_commands(later, {holder});
+  CHECK(later.front().command_pid == 8815);
+  later.front().token = FencingToken(9);  // another hold
+  later.front().command_pid = 0;
+  keep_commands(later, {holder});
+  CHECK(later.front().command_pid == 0);
+}
+
 TEST_CASE("the times of a store are moved to our clock, unless the two agree as far as anybody can tell") {
   struct Row {
     const char* what;
