@@ -72,6 +72,7 @@ class Calling {
     if (error.code != ErrorCode::kUnavailable) {
       return fail(runtime_.log, with_nearest_stock(std::move(error), stock_, name(), CallLimit{soon()}));
     }
+    if (error.undone) return fail(runtime_.log, error);
     error.message += "; it may have been done";
     error.next +=
         (error.next.empty() ? "" : "; ") + ("to find out without doing it twice: " + same_stock_call(options_, id));

@@ -11,7 +11,7 @@ namespace dlock {
 /// Kinds of error, by what the caller can do. Closed: cmd/show/exit_status.h maps each one to an exit status.
 enum class ErrorCode {
   kBusy,           ///< the store named another holder
-  kUnavailable,    ///< the store did not answer: the outcome is unknown
+  kUnavailable,    ///< the store did not answer: the outcome is unknown (but see Error::undone); or it may do it later
   kLost,           ///< no longer held; or a token or owner that is no longer valid
   kOverheld,       ///< held for longer than --max-hold: the command was ended
   kInvalid,        ///< the caller's input is wrong (usage)
@@ -32,6 +32,7 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string next = {};
+  bool undone = false;  ///< of kUnavailable: nothing was done, and nothing that is on its way will be
 };
 
 /// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.

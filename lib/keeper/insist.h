@@ -17,7 +17,7 @@ namespace dlock {
 template <typename Answer>
 struct Insisted {
   Answer answer;            ///< a Result; Unavailable: the reason of the last call that the deadline did not cut short
-  bool unanswered = false;  ///< a call before it was Unavailable: what was asked for may have been done by that one
+  bool unanswered = false;  ///< a call was Unavailable, and perhaps not undone: what was asked for may have been done
 };
 
 /// Calls `ask` again while its answer is Unavailable, after `pause`, until `until` or until `control` wants an end.
@@ -30,10 +30,11 @@ Insisted<std::invoke_result_t<Ask&>> insist(Clock& clock, TimePoint until, Durat
   while (true) {
     auto answer = ask();
     if (answer || answer.error().code != ErrorCode::kUnavailable) return {std::move(answer), unanswered};
-    unanswered = true;
+    unanswered = unanswered || !answer.error().undone;
     const TimePoint now = clock.now();
     const bool in_time = now < until;
     if (in_time || !reason) reason = answer.error();
+    reason->undone = !unanswered;
     if (!in_time || !rest(clock, std::min(until, now + pause), control)) return {std::move(*reason), unanswered};
   }
 }

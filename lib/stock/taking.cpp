@@ -73,12 +73,13 @@ class Taking {
   /// second try.
   std::optional<Error> unreachable(const Error& error, TimePoint began, TimePoint until) {
     if (error.code != ErrorCode::kUnavailable) return error;
+    undone_ = undone_ && error.undone;
     const TimePoint now = clock_.now();
     const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
     patience_.unreached(hurried ? began : now);
-    if (patience_.is_long_outage(now) || patience_.is_over(now)) return why_ && now >= until ? *why_ : error;
-    why_ = error;
-    return std::nullopt;
+    if (!why_ || now < until) why_ = error;
+    why_->undone = undone_;
+    return patience_.is_long_outage(now) || patience_.is_over(now) ? why_ : std::nullopt;
   }
 
   std::optional<Error> refused(const StockAnswer& answer) const {
@@ -95,6 +96,7 @@ class Taking {
   Clock& clock_;
   Control* control_;
   int tries_ = 0;
+  bool undone_ = true;        ///< no try was without an answer
   std::optional<Error> why_;  ///< of a try that had its time: says more than that the last one had none
 };
 

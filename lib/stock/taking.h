@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "lib/base/clock.h"
 #include "lib/keeper/insist.h"
@@ -20,17 +21,19 @@ using StockAttempt = std::function<Result<StockAnswer>(int start, const CallLimi
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
                                       Clock& clock, Control* control);
 
-/// Asks again until `until` while the outcome is unknown. `control` may be nullptr.
+/// Asks again until `until` while the outcome is unknown, and never with no time left: what is sent then may be done
+/// and has no answer. `control` may be nullptr.
 template <typename Call>
 auto insist(Call call, TimePoint until, Clock& clock, Control* control) {
   constexpr Duration kPause = std::chrono::milliseconds(40);
-  return insist(
-             clock, until, kPause,
-             [&] {
-               return call(CallLimit{until, control});
-             },
-             control)
-      .answer;
+  std::optional<Error> last;
+  const auto in_time = [&]() -> decltype(call(CallLimit{until, control})) {
+    if (last && clock.now() >= until) return *last;
+    auto answer = call(CallLimit{until, control});
+    if (!answer) last = answer.error();
+    return answer;
+  };
+  return insist(clock, until, kPause, in_time, control).answer;
 }
 
 /// A segment to begin with, by chance.

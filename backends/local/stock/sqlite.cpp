@@ -116,7 +116,7 @@ Error Database::error_of(int code) const {
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again"};
+      return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
     case SQLITE_CANTOPEN:
       if (const int errnum = sqlite3_system_errno(handle_); errnum == EMFILE || errnum == ENFILE) {
         return system_error("cannot open " + path_, errnum);

@@ -189,7 +189,7 @@ Error error_of(const Failure& failure, const std::string& server) {
     return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
   if (const Meaning* known = meaning_of(failure.code)) {
     std::string text = known->said + said;
-    return {known->code, text.replace(text.find('%'), 1, server), known->next};
+    return {known->code, text.replace(text.find('%'), 1, server), known->next, is_read_only(failure.code)};
   }
   if (is_cut_off(failure.code) || failure.code == 0)
     return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};

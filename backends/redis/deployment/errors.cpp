@@ -9,7 +9,7 @@ namespace {
 
 Error read_only(const std::string& store, const std::string& words) {
   return {ErrorCode::kUnavailable, store + " is a read-only replica: " + words,
-          "name its primary, or let the sentinels name it: redis+sentinel://"};
+          "name its primary, or let the sentinels name it: redis+sentinel://", true};
 }
 
 /// MOVED and ASK are followed at redis+cluster:// alone.
@@ -42,15 +42,15 @@ constexpr const char* kFull = " is out of memory (maxmemory) and takes nothing n
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
     return Error{ErrorCode::kUnavailable, store + kFull,
-                 "raise maxmemory, or free some memory; what is held can still be renewed and released"};
+                 "raise maxmemory, or free some memory; what is held can still be renewed and released", true};
   }
   if (is_refused_for(reply, "MISCONF")) {
     return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
-                 "look at its disk and its log; to accept changes anyway: stop-writes-on-bgsave-error no"};
+                 "look at its disk and its log; to accept changes anyway: stop-writes-on-bgsave-error no", true};
   }
   if (is_refused_for(reply, "NOREPLICAS")) {
     return Error{ErrorCode::kUnavailable, store + " has too few replicas and takes no changes: " + said,
-                 "bring the replicas back, or lower min-replicas-to-write"};
+                 "bring the replicas back, or lower min-replicas-to-write", true};
   }
   return std::nullopt;
 }
@@ -76,13 +76,11 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
                  "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
                  "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
-  return Error{code_of(reply), what, "look at it with: dlock doctor"};
+  return Error{code_of(reply), what, "look at it with: dlock doctor", error_word(reply) != nullptr};
 }
 
-bool is_full(const Error& error) { return error.message.find(kFull) != std::string::npos; }
-
 Error of_request_to_holder(Error error, const LockName& name) {
-  if (!is_full(error)) return error;
+  if (error.message.find(kFull) == std::string::npos) return error;
   error.next = "raise maxmemory, or free some memory; what works without it: dlock force-release " + name.typed();
   return error;
 }

@@ -10,11 +10,10 @@
 
 namespace dlock::redis {
 
-/// The error that `reply` means for users of dlock; nullopt if it is not an error reply.
+/// The error that `reply` means for users of dlock; nullopt if it is not an error reply. Undone where the server
+/// refuses whatever it is asked for.
 std::optional<Error> error_of(const Reply& reply, const std::string& store);
 
-/// Whether `error` is that of a full server, which frees and renews but takes nothing new.
-bool is_full(const Error& error);
 /// The same error of a request to a holder: where the server is full, a force-release is what works.
 Error of_request_to_holder(Error error, const LockName& name);
 

@@ -20,6 +20,12 @@ bool wants_text(const Command& script, const Reply& reply) {
   return script.front() == kByHash && (reply.is_error("NOSCRIPT") || reply.is_error("NOPERM"));
 }
 
+/// Of the question behind the scripts, which were done.
+Error not_confirmed(Error error) {
+  error.undone = false;
+  return error;
+}
+
 }  // namespace
 
 Command StockCalls::script(const char* script, const StockNames& n, const std::string& record) {
@@ -63,19 +69,28 @@ Result<std::vector<Reply>> StockCalls::exchange(const StockNames& names, std::ve
   }
 }
 
+Result<std::vector<Reply>> StockCalls::call(const StockNames& names, const std::vector<Command>& commands,
+                                            const CallLimit& limit) {
+  auto replies = deployment_->call(names.meta, commands, limit.until, limit.control);
+  if (replies) return replies;
+  Error error = std::move(replies).error();
+  error.undone = deployment_->was_refused();
+  return error;
+}
+
 /// Replicas are asked after the scripts, on their connection; an answer that is repeated writes as well, so that they
 /// speak of it.
 Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, std::vector<Command>& scripts,
                                                      const CallLimit& limit) {
   const std::size_t count = scripts.size();
   ReplicaCheck replicas(replicas_, deployment_->known_replicas());
-  if (!replicas.any() && unhashed_.empty()) return deployment_->call(names.meta, scripts, limit.until, limit.control);
+  if (!replicas.any() && unhashed_.empty()) return call(names, scripts, limit);
   while (true) {
     for (Command& one : hash_questions()) scripts.push_back(std::move(one));
     const std::size_t asked = scripts.size();
     const Duration patience = std::min<Duration>(kReplicaTimeout, (limit.until - clock_.now()) / 2);
     for (Command& one : replicas.commands(patience)) scripts.push_back(std::move(one));
-    auto replies = deployment_->call(names.meta, scripts, limit.until, limit.control);
+    auto replies = call(names, scripts, limit);
     scripts.resize(count);
     if (!replies) return replies;
     take_hashes(std::span(*replies).subspan(count, asked - count));
@@ -85,7 +100,7 @@ Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, st
     const auto refused = [&](const Reply& reply) { return error_of(reply, store_).has_value(); };
     if (!replicas.any() || std::any_of(replies->begin(), replies->end(), refused)) return replies;
     const auto unasked = std::find_if(behind.begin(), behind.end(), refused);
-    if (unasked != behind.end()) return *error_of(*unasked, store_);
+    if (unasked != behind.end()) return not_confirmed(*error_of(*unasked, store_));
     replicas.know(deployment_->known_replicas());
     const auto outcome = replicas.judge(behind);
     if (outcome == ReplicaCheck::Outcome::kMet) return replies;

@@ -49,6 +49,8 @@ class StockCalls {
   };
 
   Command call_of(Script& script, std::initializer_list<std::string_view> keys);
+  Result<std::vector<Reply>> call(const StockNames& names, const std::vector<Command>& commands,
+                                  const CallLimit& limit);
   Result<std::vector<Reply>> exchange_once(const StockNames& names, std::vector<Command>& scripts,
                                            const CallLimit& limit);
   std::vector<Command> hash_questions() const;

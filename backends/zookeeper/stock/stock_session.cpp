@@ -54,8 +54,13 @@ Result<Answer> StockSession::ask(const Request& request, const CallLimit& limit)
 }
 
 Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
-  const auto calls = share(limit.until, limit.control);
-  if (!calls) return calls.error();
+  auto calls = share(limit.until, limit.control);
+  if (!calls) {
+    Error error = std::move(calls).error();
+    error.undone = !asked_;
+    return error;
+  }
+  asked_ = true;
   std::vector<std::uint64_t> tickets;
   for (const Request& request : requests) tickets.push_back((*calls)->send(request));
   std::vector<Answer> answers;

@@ -71,6 +71,7 @@ class StockSession final : public SharedSession {
   Duration length_ = std::chrono::seconds(10);  ///< asked for; without locks nothing of ours depends on it
   Duration least_{0};                           ///< the least that outlast() has asked for
   LeaderClock leader_;
+  bool asked_ = false;  ///< anything, ever
 };
 
 }  // namespace dlock::zookeeper
