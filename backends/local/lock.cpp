@@ -358,6 +358,7 @@ void LocalLock::refuse_busy(TimePoint now) {
   const TimePoint delayed = queue_entry_->delayed_until();
   const auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
   if (view) refused.state = describe(*view, context_, spec_.name);
+  if (const Error* why = view ? succession_.unasked(*refused.state) : nullptr) return refuse(*why);
   if (delayed > now && refused.state && refused.state->holders.empty()) {
     refused.error.message = spec_.name.text() + " was not released cleanly; its lock-delay lasts for another " +
                             seconds_text(delayed - now) + " (lock-delay)";

@@ -47,8 +47,9 @@ SupervisionPolicy make_policy(const Options& options, bool run_command) {
   return policy;
 }
 
+/// Not one that names the holder and cannot ask it to end (--replace).
 bool is_unreachable(const SupervisorState& s) {
-  return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
+  return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable && !s.contention;
 }
 
 /// Receivers of what happens: people, and the readers of the events (--events). A stock has a ledger of its own.

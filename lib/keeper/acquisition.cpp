@@ -32,10 +32,11 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     }
     const TimePoint now = runtime_.clock.now();
     if (auto* failed = std::get_if<Acquirer::Failed>(&attempt)) {
-      patience_.unreached(began);
+      patience_.failed(began, now);
       const bool cut_short = failed->error.code == ErrorCode::kUnavailable && now >= end;
       if (!cut_short || !reason_) reason_ = failed->error;
-      if (!patience_.outlives(failed->error, failed->answered, now)) return refused(std::move(*reason_));
+      if (!patience_.outlives(failed->error, failed->answered || failed->error.undone, now))
+        return refused(std::move(*reason_));
       if (!std::exchange(traced_outage_, true)) trace("tried again: " + failed->error.message);
       if (patience_.is_worth_telling(now)) tell_unreached(failed->error.message, control);
       pause_in_outage(control);
@@ -109,11 +110,17 @@ bool Acquisition::answer_who(Control& control) {
 /// Looks at the lock once a second, if that may end the wait or a holder has to be asked to end.
 bool Acquisition::gives_way(Control& control) {
   const TimePoint now = runtime_.clock.now();
-  if (gives_way_ || !succession_.look_at() || now < *succession_.look_at()) return gives_way_.has_value();
+  const bool is_due = succession_.look_at() && now >= *succession_.look_at() && !patience_.is_over(now);
+  if (gives_way_ || !is_due) return gives_way_.has_value();
   const auto state = acquirer_.describe(control);
   if (!state) succession_.missed(now);
   else gives_way_ = succession_.judge(*state, now);
   return gives_way_.has_value();
+}
+
+/// On a connection of its own, hence with the time of a first contact.
+Result<void> Acquisition::revoke(const LockState& shown, const std::string& by) {
+  return ask_->revoke(shown, by, patience_.look_end(runtime_.clock.now(), patience_.connect_timeout()));
 }
 
 bool Acquisition::gives_grant_back(Control& control) {
@@ -172,6 +179,7 @@ Refused Acquisition::busy(Control& control) {
   Refused refused{{ErrorCode::kBusy, spec_.name.spoken() + " is already held"}, std::nullopt};
   if (!state) return refused;
   if (const std::string what = foreign_data(*state); !what.empty()) return {holds_data(spec_.name, what), std::nullopt};
+  if (const Error* why = succession_.unasked(*state)) return {*why, std::move(*state)};
   const auto ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
   if (std::erase_if(state->waiters, ours) == 0 && state->place > 0) --state->more_waiters;
   refused.state = std::move(*state);

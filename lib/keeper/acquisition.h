@@ -17,7 +17,9 @@
 namespace dlock {
 
 /// Part of a store's lock that an Acquisition needs: one attempt, and the descriptors to wait on. The calls block
-/// within the times that they are given and end early when `control` wants them to.
+/// within the times that they are given and end early when `control` wants them to. Of what the store answers within an
+/// attempt they tell Patience::heard(), and never reached(): whether an outage is over the answer to the attempt says,
+/// because there are stores that answer reads and refuse writes.
 class Acquirer {
  public:
   /// The store has answered: not now.
@@ -26,7 +28,7 @@ class Acquirer {
   };
   struct Failed {
     Error error;            ///< Unavailable: the outcome is unknown, and asking again may help
-    bool answered = false;  ///< a server has said it
+    bool answered = false;  ///< a server has said it; so it has if the error is undone
   };
   using Attempt = std::variant<Granted, Busy, Failed>;
 
@@ -58,7 +60,8 @@ class Acquirer {
 ///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
 ///
 /// Whenever control wants an end: give_up(), and no answer. An outage that lasts is reported (Unreached), and its end
-/// (Reached); so is one in which the holder is unknown, though the wait goes on.
+/// (Reached); so is one in which the holder is unknown, though the wait goes on, and that of a store which answers
+/// questions and takes no lock, which is waited for as long as a first contact.
 class Acquisition {
  public:
   /// `spec`, the runtime and `acquirer` outlive it.
@@ -67,7 +70,7 @@ class Acquisition {
         runtime_(runtime),
         acquirer_(acquirer),
         patience_(spec.wait),
-        succession_(spec, [this](const LockState& shown, const std::string& by) { return ask_->revoke(shown, by); }) {}
+        succession_(spec, [this](const LockState& shown, const std::string& by) { return revoke(shown, by); }) {}
 
   /// nullopt: control wanted an end. Once.
   std::optional<std::variant<Granted, Refused>> run(Control& control);
@@ -97,6 +100,7 @@ class Acquisition {
  private:
   bool answer_who(Control& control);
   bool gives_way(Control& control);
+  Result<void> revoke(const LockState& shown, const std::string& by);
   bool gives_grant_back(Control& control);
   void nobody_says_who(const Error& error, TimePoint asked, Control& control);
   void pause_in_outage(Control& control);

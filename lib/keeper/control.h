@@ -29,8 +29,8 @@ class Control {
   /// True once for each "who": answer it with tell(Waiting).
   virtual bool take_who() = 0;
 
-  /// Asks these holders of the lock that is waited for to end (LockAdmin::revoke).
-  virtual Result<void> revoke(const LockState& shown, const std::string& by);
+  /// Asks these holders of the lock that is waited for to end (LockAdmin::revoke); gives up at `until`.
+  virtual Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until);
 
   /// Never waits. A supervisor that does not read may miss what only matters now (Renewed, Unrenewed, Waiting,
   /// Unreached, Reached); everything else it finds when it reads again, in this order.

@@ -70,8 +70,8 @@ void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLo
                const Runtime& runtime, Processes& processes) {
   const Log log(request.style, runtime.log.fd(), {}, request.spec.name.text());
   if (ask) {
-    link.revoke_by([&](const LockState& shown, const std::string& by) {
-      return ask(request, {runtime.clock, log}, shown, by);
+    link.revoke_by([&](const LockState& shown, const std::string& by, TimePoint until) {
+      return ask(request, {runtime.clock, log, until - runtime.clock.now()}, shown, by);
     });
   }
   const auto lock = open(request, {runtime.clock, log});

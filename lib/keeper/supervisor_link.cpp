@@ -41,12 +41,12 @@ bool SupervisorLink::take_who() {
   return std::exchange(who_, false);
 }
 
-Result<void> Control::revoke(const LockState& shown, const std::string& /*by*/) {
+Result<void> Control::revoke(const LockState& shown, const std::string& /*by*/, TimePoint /*until*/) {
   return cannot_be_asked(shown.name, "this program takes locks, and asks nobody");
 }
 
-Result<void> SupervisorLink::revoke(const LockState& shown, const std::string& by) {
-  return ask_ ? ask_(shown, by) : Control::revoke(shown, by);
+Result<void> SupervisorLink::revoke(const LockState& shown, const std::string& by, TimePoint until) {
+  return ask_ ? ask_(shown, by, until) : Control::revoke(shown, by, until);
 }
 
 void SupervisorLink::tell(const SessionEvent& event) {

@@ -32,9 +32,10 @@ class SupervisorLink final : public Control {
   bool stop_requested() override;
   bool take_who() override;
   void tell(const SessionEvent& event) override;
-  Result<void> revoke(const LockState& shown, const std::string& by) override;
+  using Revoke = std::function<Result<void>(const LockState& shown, const std::string& by, TimePoint until)>;
+  Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
   /// By what revoke() is done; without it it is Unsupported.
-  void revoke_by(std::function<Result<void>(const LockState&, const std::string&)> ask) { ask_ = std::move(ask); }
+  void revoke_by(Revoke ask) { ask_ = std::move(ask); }
 
   /// Reads everything that has come, and says what could not be said before.
   void receive();
@@ -81,7 +82,7 @@ class SupervisorLink final : public Control {
   void refuse(const Error& error);
 
   UniqueFd socket_;
-  std::function<Result<void>(const LockState&, const std::string&)> ask_;
+  Revoke ask_;
   std::deque<std::string> unsaid_;      ///< packets
   std::optional<std::string> renewal_;  ///< the latest one, after "more"; older than what is in unsaid_
   bool gone_ = false;

@@ -2,6 +2,7 @@
 #include "lib/lock/patience.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock {
 namespace {
@@ -63,7 +64,14 @@ TimePoint Patience::give_up_end(TimePoint now, Duration budget) const {
 
 void Patience::reached() {
   met_ = true;
+  heard_ = false;
   out_since_.reset();
+  refuses_since_.reset();
+}
+
+void Patience::failed(TimePoint began, TimePoint now) {
+  unreached(began);
+  refuses_since_ = std::exchange(heard_, false) ? std::optional(refuses_since_.value_or(now)) : std::nullopt;
 }
 
 bool Patience::may_try_again(TimePoint now) {
@@ -79,6 +87,7 @@ Duration Patience::outage_limit() const { return std::max(connect_timeout(), sil
 
 bool Patience::outlives(const Error& error, bool answered, TimePoint now) const {
   if (error.code != ErrorCode::kUnavailable || policy_.once || is_over(now)) return false;
+  if (refuses_attempts(now)) return false;
   return (waits_through_outages() && !answered) || !is_long_outage(now);
 }
 

@@ -44,8 +44,16 @@ class Patience {
   /// The same for what gives back what an attempt may have taken: a second after the wait at the latest.
   TimePoint give_up_end(TimePoint now, Duration budget) const;
 
-  /// The store has answered, whatever it said: it is there.
+  /// The store has answered a question of the present attempt: it is there. That is no answer to the attempt, so an
+  /// outage goes on: a store that answers reads and refuses writes is out of order, is told so, and gets no more time
+  /// than a first contact.
+  void heard() { met_ = heard_ = true; }
+
+  /// The store has answered the attempt, whatever it said: an outage is over. Never after a mere question.
   void reached();
+
+  /// There was no answer to the attempt that began at `began`.
+  void failed(TimePoint began, TimePoint now);
 
   /// The store has answered that another owner holds the lock. False: that was the last attempt.
   bool may_try_again(TimePoint now);
@@ -53,8 +61,9 @@ class Patience {
   /// No server has been reached since `since`.
   void unreached(TimePoint since);
 
-  /// Instead of an answer there is `error`, after unreached(). True: it may pass, and there is time to see whether it
-  /// does. `answered`: a server has said it, which is as good as silence, and gets no more time than a first contact.
+  /// Instead of an answer there is `error`, after failed() or unreached(). True: it may pass, and there is time to see
+  /// whether it does. `answered`: a server has said it, which is as good as silence, and gets no more time than a first
+  /// contact.
   bool outlives(const Error& error, bool answered, TimePoint now) const;
 
   /// How long a server may be silent without being taken for unreachable.
@@ -68,13 +77,16 @@ class Patience {
   bool is_worth_telling(TimePoint now) const;
 
  private:
+  bool refuses_attempts(TimePoint now) const { return refuses_since_ && now >= *refuses_since_ + outage_limit(); }
   bool waits_through_outages() const { return met_ && policy_.tries == 0 && !policy_.has_fallback; }
 
   WaitPolicy policy_;
-  int tries_ = 0;     ///< attempts that were answered
-  bool met_ = false;  ///< the store has answered once
+  int tries_ = 0;       ///< attempts that were answered
+  bool met_ = false;    ///< the store has answered once
+  bool heard_ = false;  ///< in the present attempt
   Duration silence_{0};
-  std::optional<TimePoint> out_since_;  ///< since when no attempt has reached a server
+  std::optional<TimePoint> out_since_;      ///< since when no attempt was answered
+  std::optional<TimePoint> refuses_since_;  ///< since when each failed after an answered question
 };
 
 }  // namespace dlock

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/human_text.h"
+#include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock {
@@ -61,26 +62,37 @@ std::optional<Refused> Succession::judge(const LockState& state, TimePoint now) 
   if (spec_.behind_nobody && behind) {
     return Refused{{ErrorCode::kBusy, "others already wait for " + spec_.name.text() + " already"}, state};
   }
-  return spec_.supersedes == Supersedes::kReplace ? ask_holders(state) : std::nullopt;
+  return spec_.supersedes == Supersedes::kReplace ? ask_holders(state, now) : std::nullopt;
 }
 
-std::optional<Refused> Succession::ask_holders(const LockState& state) {
+std::optional<Refused> Succession::ask_holders(const LockState& state, TimePoint now) {
   LockState rest = state;
   std::erase_if(rest.holders, [&](const Participant& holder) {
     const auto asked = asked_.find(holder.owner);
     return !is_hold(holder.standing) || (asked != asked_.end() && asked->second == holder.token);
   });
-  const auto before = std::exchange(deaf_, std::nullopt);
-  if (rest.holders.empty()) return std::nullopt;
-  const auto told = revoke_(rest, who_replaces(spec_.reason));
-  if (!told && told.error().code == ErrorCode::kUnsupported) {
-    deaf_ = rest.holders.front().owner;
-    if (deaf_ == before) return Refused{told.error(), std::nullopt};
-  }
+  const auto told = rest.holders.empty() ? Result<void>() : revoke_(rest, who_replaces(spec_.reason));
+  if (!told && told.error().code != ErrorCode::kConflict) return not_asked(told.error(), rest, now);
+  unasked_.reset();
   for (const Participant& holder : rest.holders) {
     if (told) asked_[holder.owner] = holder.token;
   }
-  return std::nullopt;  // a lost or late answer is made good by the next look
+  return std::nullopt;
+}
+
+std::optional<Refused> Succession::not_asked(const Error& why, const LockState& state, TimePoint now) {
+  const std::string& owner = state.holders.front().owner;
+  const bool later = why.code == ErrorCode::kUnavailable;
+  const bool again = unasked_ && unasked_->why.code == why.code && (later || unasked_->owner == owner);
+  unasked_ = {why, owner, again ? unasked_->since : now};
+  const bool goes_on =
+      later ? now < unasked_->since + connect_timeout_of(spec_.wait) : why.code == ErrorCode::kUnsupported && !again;
+  return goes_on ? std::nullopt : std::optional(Refused{why, state});
+}
+
+const Error* Succession::unasked(const LockState& state) const {
+  const auto is_unasked = [&](const Participant& holder) { return holder.owner == unasked_->owner; };
+  return unasked_ && std::any_of(state.holders.begin(), state.holders.end(), is_unasked) ? &unasked_->why : nullptr;
 }
 
 }  // namespace dlock

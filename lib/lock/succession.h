@@ -29,11 +29,15 @@ class Succession {
   std::optional<TimePoint> look_at() const;
 
   /// After a look at `now`: the end of the wait, if a later one of this kind waits, or (behind_nobody) an earlier one
-  /// of any, or the store has no queue, or a holder cannot be asked, twice: one that has just got it has perhaps not
-  /// said yet who it is. Else asks those holders that have not been asked.
+  /// of any, or the store has no queue. Else asks those holders that have not been asked. That it will not be done ends
+  /// the wait: what the store refuses for good at once, what it may do later after a connect-timeout of such answers,
+  /// and that a holder cannot be asked at the next look, since one that has just got the lock has perhaps not said yet
+  /// who it is.
   std::optional<Refused> judge(const LockState& state, TimePoint now);
   /// There was no answer to a look at `now`.
-  void missed(TimePoint now) { looked_at_ = now; }
+  void missed(TimePoint now) { looked_at_ = now, unasked_.reset(); }
+  /// At the end of the wait: why the holder in `state` has not been asked; nullptr: it has been.
+  const Error* unasked(const LockState& state) const;
   /// The same of a look at a lock that was just granted.
   std::optional<Refused> judge_grant(const LockState& state) const { return refusal(state, true); }
 
@@ -42,14 +46,21 @@ class Succession {
   std::optional<Refused> refusal(const LockState& state, bool is_in) const;
   const Participant* successor(const LockState& state, bool is_in) const;
   Refused superseded(const Participant& by, LockState state) const;
-  std::optional<Refused> ask_holders(const LockState& state);
+  std::optional<Refused> ask_holders(const LockState& state, TimePoint now);
+  std::optional<Refused> not_asked(const Error& why, const LockState& state, TimePoint now);
 
   const LockSpec& spec_;
   const Revoke revoke_;
   std::optional<TimePoint> looked_at_;
   std::map<std::string, FencingToken> asked_;  ///< owner -> token
   std::set<std::string> earlier_;              ///< owners of those that waited before we did
-  std::optional<std::string> deaf_;            ///< owner that could not be asked at the last look
+
+  struct Unasked {
+    Error why;
+    std::string owner;
+    TimePoint since;
+  };
+  std::optional<Unasked> unasked_;  ///< of the last look
 };
 
 }  // namespace dlock

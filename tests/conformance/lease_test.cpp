@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tests/conformance/fixture.h"
 #include "tests/conformance/skips.h"
 #include "tests/support/acquisition.h"
@@ -105,6 +107,31 @@ TEST_CASE("a detached lease ends by itself, and not before its time") {
     CHECK(late.error().message.find("force") == std::string::npos);
     CHECK(code_of(w.b.release(name(w.key), spec.owner)) == ErrorCode::kLost);
     next.release();
+  });
+}
+
+TEST_CASE("a renewal does not revive a lease that is over, though nobody has taken the lock since") {
+  on_every_backend("renew-over", [](World& w) {
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
+    const auto is_over = [&] {
+      const auto state = w.b.inspect(name(w.key));
+      return state && std::none_of(state->holders.begin(), state->holders.end(),
+                                   [](const Participant& one) { return is_hold(one.standing); });
+    };
+    for (const bool delayed : {false, true}) {  // the second time the lock-delay keeps what is over in its place
+      LockSpec spec = exclusive(w.key);
+      if (delayed && !w.fixture.lock_delay) continue;
+      if (delayed) spec.lock_delay = scaled(seconds(2));
+      const FencingToken token = leased(w.fixture, spec, "detach-ttl 1000");
+      REQUIRE(eventually(is_over));
+      const auto late = w.a.renew(name(w.key), spec.owner, seconds(60));
+      REQUIRE_FALSE(late);
+      CHECK(late.error().code == ErrorCode::kLost);
+      CHECK(is_over());
+      Acquisition next(w.b, exclusive(w.key));
+      CHECK(w.fixture.grows(token, next.held().token));
+      next.release();
+    }
   });
 }
 

@@ -88,6 +88,30 @@ TEST_CASE("a long queue is served in its order") {
   });
 }
 
+TEST_CASE("a newcomer does not pass a queue whose first is slow to take what has come free") {
+  on_every_backend("newcomer", [](World& w) {
+    if (skips(w, !w.fixture.fair, "serves in no fixed order")) return;
+    Acquisition holder(w.a, exclusive(w.key));
+    const FencingToken before = holder.held().token;
+    Acquisition first(w.b, exclusive(w.key));
+    stands_in_line(w, first, 1);
+    const pid_t keeper = first.session().keeper_pid();  // 0: nobody takes it but by our own calls
+    if (keeper > 0) REQUIRE(kill(keeper, SIGSTOP) == 0);
+    holder.release();
+    Acquisition hasty(w.a, once(exclusive(w.key)));
+    CHECK(hasty.wait_for<Refused>());
+    Acquisition late(w.a, exclusive(w.key));
+    CHECK(late.stays_quiet());
+    if (keeper > 0) REQUIRE(kill(keeper, SIGCONT) == 0);
+    const FencingToken token = first.held().token;
+    CHECK(w.fixture.grows(before, token));
+    CHECK(late.stays_quiet());
+    first.release();
+    CHECK(w.fixture.grows(token, late.held().token));
+    late.release();
+  });
+}
+
 TEST_CASE("a waiter that is killed is skipped") {
   on_every_backend("killed-waiter", [](World& w) {
     if (skips(w, !w.fixture.sees_waiters, "does not list who waits")) return;

@@ -100,7 +100,7 @@ Result<LeaseReading> LeaseLock::read(Control& control) {
 LeaseLock::Step LeaseLock::read_and_decide(Control& control) {
   auto reading = read(control);
   if (!reading) return reading.error();
-  acquisition_.patience().reached();
+  acquisition_.patience().heard();
   row_ = reading->row;
   read_at_ = reading->now;
   connection_ = reading->connection;

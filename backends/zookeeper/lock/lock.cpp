@@ -182,7 +182,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
   for (int gone = 0; gone <= kGoneTries; ++gone) {
     auto verdict = contender.enter(asked_by(), &control);
     if (!verdict) return verdict.error();
-    acquisition_.patience().reached();
+    acquisition_.patience().heard();
     if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
     // Our place in the queue was deleted. A server that was cut off may not know it yet.
@@ -199,7 +199,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
 Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control) {
   const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
   if (!present) return present.error();
-  acquisition_.patience().reached();
+  acquisition_.patience().heard();
   const bool is_held = std::any_of(present->begin(), present->end(), [](const Present& p) { return p.holds; });
   if (!is_held) return Outcome::kFree;
   waited_for_ = present->back().path;

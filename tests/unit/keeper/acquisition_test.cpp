@@ -23,6 +23,7 @@ struct ScriptedLock final : Acquirer {
 
   Attempt attempt(TimePoint until, Control& /*control*/) override {
     tried_at.push_back(since(clock.now()));
+    if (clock.now() >= reads_from && clock.now() < reads_until) acquisition->patience().heard();
     if (is_out()) {
       const bool is_cut_short = clock.now() >= hangs_from;
       if (hangs || is_cut_short) clock.advance(until - clock.now());
@@ -74,8 +75,10 @@ struct ScriptedLock final : Acquirer {
   TimePoint out_from = FakeClock::start() + 48h;
   TimePoint out_until = FakeClock::start() + 96h;
   Duration describing_takes{0};
-  TimePoint describable_from{};  ///< who has it cannot be asked before, though the wait goes on
-  bool hangs = false;            ///< instead of refusing connections
+  TimePoint describable_from{};                     ///< who has it cannot be asked before, though the wait goes on
+  TimePoint reads_from = FakeClock::start() + 48h;  ///< questions are answered though attempts are not
+  TimePoint reads_until = FakeClock::start() + 96h;
+  bool hangs = false;  ///< instead of refusing connections
   TimePoint hangs_from = FakeClock::start() + 48h;
   bool answers = false;
   bool foreign = false;  ///< dlock did not write what is there
@@ -125,6 +128,47 @@ struct World {
   ScriptedLock lock{clock, spec};
   std::optional<Acquisition> acquisition;
 };
+
+/// What was told of outages: "unreached: WHY", "reached".
+std::vector<std::string> told_of_outages(const std::vector<SessionEvent>& told) {
+  std::vector<std::string> words;
+  for (const SessionEvent& event : told) {
+    if (const auto* unreached = std::get_if<Unreached>(&event)) words.push_back("unreached: " + unreached->why);
+    if (std::holds_alternative<Reached>(event)) words.emplace_back("reached");
+  }
+  return words;
+}
+
+TEST_CASE(
+    "a holder that the store does not ask for us ends the wait with the reason, and no later than the wait ends") {
+  struct Case {
+    const char* what;
+    ErrorCode code;
+    bool hangs;
+    std::optional<Duration> wait;
+    ErrorCode status;
+    Duration ends_at;
+  };
+  for (const Case& c : {Case{"no right to", ErrorCode::kDenied, false, {}, ErrorCode::kDenied, 0s},
+                        Case{"cannot be asked", ErrorCode::kUnsupported, false, {}, ErrorCode::kUnsupported, 1s},
+                        Case{"the same, shortly", ErrorCode::kUnsupported, false, 1s, ErrorCode::kUnsupported, 1s},
+                        Case{"refused for now", ErrorCode::kUnavailable, false, {}, ErrorCode::kUnavailable, 5s},
+                        Case{"the same, shortly", ErrorCode::kUnavailable, false, 3s, ErrorCode::kUnavailable, 3s},
+                        Case{"no answer", ErrorCode::kUnavailable, true, 3s, ErrorCode::kUnavailable, 3s},
+                        Case{"the same, for ever", ErrorCode::kUnavailable, true, {}, ErrorCode::kUnavailable, 10s}}) {
+    CAPTURE(c.what);
+    World world;
+    world.spec.supersedes = Supersedes::kReplace;
+    if (c.wait) world.spec.wait.until = world.at(*c.wait);
+    world.control.asked = Error{c.code, "the reason"};
+    world.control.asking_hangs = c.hangs;
+    const Refused refused = world.refused();
+    CHECK(refused.error.code == c.status);
+    CHECK(refused.error.message == "the reason");
+    CHECK(world.clock.since_start() == c.ends_at);
+    CHECK(world.lock.given_up == 1);
+  }
+}
 
 TEST_CASE("what is no lock is not waited for, and is refused for good; what is foreign is looked at once") {
   for (const bool once : {true, false}) {
@@ -265,12 +309,45 @@ TEST_CASE("an answer that may pass is asked again for connect-timeout only; one 
     CHECK(world.clock.since_start() >= 105s);
     CHECK(world.clock.since_start() < 106s);
   }
+  SUBCASE("too few replicas, known to have done nothing") {
+    world.lock.answers = false;
+    world.lock.failure.undone = true;
+    CHECK(world.refused().error.code == ErrorCode::kUnavailable);
+    CHECK(world.clock.since_start() < 106s);
+  }
   SUBCASE("no right to") {
     world.lock.failure = {ErrorCode::kDenied, "NOAUTH", ""};
     CHECK(world.refused().error.code == ErrorCode::kDenied);
     CHECK(world.clock.since_start() == 100s);
   }
   CHECK(world.lock.given_up == 1);
+}
+
+TEST_CASE("a store that answers questions and takes no lock is told as an outage, and has an end") {
+  World world;
+  const std::vector<std::string> told{"unreached: no answer"};
+  SUBCASE("from the first contact on") {
+    world.lock.reads_from = world.at(0s);
+    world.is_out(0s, 10h);
+    CHECK(world.refused().error.message == "no answer");
+    CHECK(world.clock.since_start() < 5500ms);
+  }
+  SUBCASE("between two attempts") {
+    world.lock.free_at = world.at(100s);
+    world.lock.reads_from = world.at(0s);
+    world.is_out(90s, 10h);
+    CHECK(world.refused().error.message == "no answer");
+    CHECK(world.clock.since_start() >= 105s);
+    CHECK(world.clock.since_start() < 106s);
+    CHECK(told_of_outages(world.control.told) == told);
+  }
+  SUBCASE("but one that was cut off after a question is waited for") {
+    world.lock.free_at = world.at(100s);
+    world.lock.reads_from = world.at(0s);
+    world.lock.reads_until = world.at(103s);
+    world.is_out(90s, 200s);
+    CHECK(world.is_granted());
+  }
 }
 
 TEST_CASE("the reason of an outage is that of the last attempt that its end did not cut short") {
@@ -342,16 +419,6 @@ TEST_CASE("a turn that comes while it is asked who has the lock is taken") {
   world.lock.describing_takes = 2s;
   CHECK(world.is_granted());
   CHECK(world.lock.tried_at == std::vector<Duration>{0s, 2s});
-}
-
-/// What was told of outages: "unreached: WHY", "reached".
-std::vector<std::string> told_of_outages(const std::vector<SessionEvent>& told) {
-  std::vector<std::string> words;
-  for (const SessionEvent& event : told) {
-    if (const auto* unreached = std::get_if<Unreached>(&event)) words.push_back("unreached: " + unreached->why);
-    if (std::holds_alternative<Reached>(event)) words.emplace_back("reached");
-  }
-  return words;
 }
 
 TEST_CASE("who waits is told once that nobody can be asked, and why, and once that the outage is over") {

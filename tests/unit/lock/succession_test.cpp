@@ -54,6 +54,47 @@ TEST_CASE("a waiter that replaces asks each holder once, and looks again after a
   CHECK(world.asked.size() == 2);
 }
 
+TEST_CASE("what the store refuses ends the wait: for good at once, for now after a connect-timeout of it") {
+  World world(Supersedes::kReplace);
+  const auto look = [&](Duration at) { return world.succession.judge(world.state({world.self()}), TimePoint(at)); };
+  SUBCASE("no right to") {
+    world.answer = Error{ErrorCode::kDenied, "NOPERM"};
+    const auto refused = look(5s);
+    REQUIRE(refused);
+    CHECK(refused->error.message == "NOPERM");
+    CHECK(world.succession.unasked(world.state({}))->message == "NOPERM");
+  }
+  SUBCASE("too few replicas") {
+    world.answer = Error{ErrorCode::kUnavailable, "NOREPLICAS"};
+    CHECK_FALSE(look(10s));
+    CHECK_FALSE(look(14s));
+    CHECK(world.succession.unasked(world.state({}))->message == "NOREPLICAS");
+    SUBCASE("for long") { REQUIRE(look(15s)); }
+    SUBCASE("and it cannot be looked at in between") {
+      world.succession.missed(TimePoint(15s));
+      CHECK_FALSE(world.succession.unasked(world.state({})));
+      CHECK_FALSE(look(16s));
+    }
+    SUBCASE("and it does it then") {
+      world.answer = {};
+      CHECK_FALSE(look(15s));
+      CHECK_FALSE(world.succession.unasked(world.state({})));
+      CHECK_FALSE(look(30s));
+    }
+    SUBCASE("and somebody else has it at the end") {
+      LockState next = world.state({});
+      next.holders.front().owner = "next";
+      CHECK_FALSE(world.succession.unasked(next));
+    }
+  }
+  SUBCASE("nobody to ask any more") {
+    world.answer = Error{ErrorCode::kConflict, "other holders"};
+    CHECK_FALSE(look(5s));
+    CHECK_FALSE(look(60s));
+    CHECK_FALSE(world.succession.unasked(world.state({})));
+  }
+}
+
 TEST_CASE("a word that did not come through is said again, and a holder that cannot be asked ends the wait") {
   World world(Supersedes::kReplace);
   world.answer = Error{ErrorCode::kUnavailable, "no answer"};
