@@ -267,7 +267,6 @@ door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 os.setuid(user)
 door.bind("\0" + name)
 door.listen()
-open("/proc/self/comm", "w").write("door")
 while True:
     guest, _ = door.accept()
     if how == "hangs up":
@@ -289,16 +288,18 @@ PROGRAM
   need_servers
   use "$DLOCK_TEST_REDIS"
   local key=door-$$ claim secret owner forged how
-  start_watched outer dlock run "$key" -- sleep 60
+  start_watched outer dlock run --events events --report report "$key" -- sleep 60
   wait_until eval 'command_of outer >command.pid'
   claim=$(claim_of "$(cat command.pid)")
   secret=${claim##*|}
   [ ${#secret} = 32 ]
   # No view of it, and no record in the store.
   dlock inspect --json "$key" >seen
-  dlock history --json >>seen
-  redis-cli -u "$DLOCK_TEST_REDIS" --raw hgetall "dlock:$key" >>seen
-  run ! grep -e "${secret:0:16}" -e "${secret:16}" seen
+  cat events report >>seen
+  redis-cli -u "$DLOCK_TEST_REDIS" --raw hgetall "dlock:{$key}:holders" >record
+  grep -aq "$(hostname)" record
+  cat record >>seen
+  run -1 grep -ae "${secret:0:16}" -e "${secret:16}" seen
   owner=$(tr '\0' '\n' <"/proc/$(cat command.pid)/environ" | sed -n 's/^DLOCK_OWNER=//p')
   local answer=$'granted\nname='$key$'\nowner=00000000000000000000000000000000\ntoken=1\nstore=redis://evil\nreentered=1\n'
   local n=0
@@ -330,7 +331,8 @@ PROGRAM
   [ "${lines[0]}" = 0 ]
   [[ "${lines[1]}" == *'"count":2'* ]]
   # Beside it, with the same claim, root has no such ancestor.
-  start_watched outer nobody dlock run "$key" -- sleep 60
+  start_watched outer setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" \
+    dlock run "$key" -- sleep 60
   wait_until eval 'command_of outer >command.pid'
   run -78 env DLOCK_HELD="$(claim_of "$(cat command.pid)")" timeout 20 dlock run "$key" -- touch ran
   [ ! -e ran ]
