@@ -165,7 +165,7 @@ TEST_CASE("a re-entry of a path key keeps flock(1) out until the last one ends")
   const HeldLock held = outer.held();
   const UniqueFd inherited(dup(outer.session().inherited_fd()));  // as the inner process has it
   LockSpec spec = exclusive(path);
-  spec.ancestor = HeldClaim{held.owner, held.token};
+  spec.ancestor = HeldClaim{held.owner, held.token, held.secret};
   Acquisition inner(*m.b, spec);
   CHECK(inner.held().reentered);
   outer.release();

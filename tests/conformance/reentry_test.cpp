@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 LockSpec inside(const HeldLock& outer, LockSpec spec) {
-  spec.ancestor = HeldClaim{outer.owner, outer.token};
+  spec.ancestor = HeldClaim{outer.owner, outer.token, outer.secret};
   return spec;
 }
 

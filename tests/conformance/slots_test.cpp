@@ -21,7 +21,7 @@ LockSpec named(LockSpec spec, std::vector<std::string> slots) {
 }
 
 LockSpec inside(const HeldLock& outer, LockSpec spec) {
-  spec.ancestor = HeldClaim{outer.owner, outer.token};
+  spec.ancestor = HeldClaim{outer.owner, outer.token, outer.secret};
   return spec;
 }
 

@@ -8,13 +8,8 @@
 mysql9_root=${DLOCK_TEST_MYSQL9-}
 need_mysql9() { [ "$mysql9_root" ] || skip "no MySQL 9: DLOCK_TEST_MYSQL9, the root of a Debian with mysql-server-core"; }
 
-# With the loader and the libraries of that root, and nothing else of it.
 in_mysql9() { # PROGRAM WORD...
-  local program
-  program=$(PATH=$mysql9_root/usr/sbin:$mysql9_root/usr/bin type -P "$1") || return 127
-  exec -a "$1" "$mysql9_root"/lib64/ld-linux-*.so.* --argv0 "$program" --library-path \
-    "$(echo "$mysql9_root"/usr/lib/*-linux-gnu*):$mysql9_root/usr/lib/mysql/private:$mysql9_root/usr/lib/mysql-router" \
-    "$program" "${@:2}"
+  root_of_servers=$mysql9_root exec_server "$1" "$@"
 }
 
 mysql9_words() { # NAME

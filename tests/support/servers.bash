@@ -23,8 +23,9 @@ exec_server() {
   program=$(type -P "$2") || program=/usr/sbin/$2
   [ "$root_of_servers" ] || exec -a "$name" "$program" "${@:3}"
   program=$(PATH=$root_of_servers/usr/sbin:$root_of_servers/usr/bin type -P "$2") || return 127
-  exec "$root_of_servers"/lib64/ld-linux-*.so.* --argv0 "$name" \
-    --library-path "$(echo "$root_of_servers"/usr/lib/*-linux-gnu*)" "$program" "${@:3}"
+  local libraries
+  libraries=$(printf ':%s' "$root_of_servers"/usr/lib/*-linux-gnu* "$root_of_servers"/usr/lib/mysql/private "$root_of_servers"/usr/lib/mysql-router)
+  exec "$root_of_servers"/lib64/ld-linux-*.so.* --argv0 "$name" --library-path "${libraries#:}" "$program" "${@:3}"
 }
 
 port_of() { first_line "$servers/$1/port"; }

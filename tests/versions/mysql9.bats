@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# bats file_tags=all
 # What MySQL 9 does otherwise than MariaDB, on servers from the root DLOCK_TEST_MYSQL9 (tests/support/mysql9.bash).
 load ../support/cli
 load ../support/mysql
@@ -11,8 +10,8 @@ setup() {
 }
 teardown() { end_world; }
 
-one() { # [OPTION...]: a server with dlock's tables, which is the store
-  start_mysql9 one "$@"
+one() { # a server with dlock's tables, which is the store
+  start_mysql9 one
   in_mysql9_url "$(mysql9_url one)"
   dlock setup -b "$(mysql9_url one owner)" >/dev/null
 }
@@ -150,4 +149,14 @@ with() { use "$url&strategy=$1"; }
     [ "$(how_ended waiter-$strategy)" = "exit 0" ]
   done
   [ ! -e ran ]
+}
+
+@test "MySQL 9: the conformance suite" {
+  one
+  dlock setup -b "$(mysql9_url one owner)&strategy=occupy&table=method_lock&column=method_name" >/dev/null
+  url=mysql://app@127.0.0.1:$(port_of one)/locks
+  run env -i PATH="$PATH" DLOCK_BUILD="$DLOCK_BUILD" DLOCK_TEST_SLOWNESS="${DLOCK_TEST_SLOWNESS-}" DLOCK_TEST_MYSQL="$url" \
+    DLOCK_TEST_MYSQL_STRATEGIES="$url" HOME="$HOME" "$DLOCK_BUILD/tests/dlock_conformance" --no-colors=true
+  echo "$output" | tail -n 40
+  [ "$status" = 0 ]
 }
