@@ -149,6 +149,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock bench --count 20 --json >bench.json
   owner=$(dlock acquire --ttl 1m other --json | jq -r .owner)
   dlock release --owner "$owner" other --json >release.json
+  dlock release --slot s kept --json >>release.json
   dlock fence --json r 5 >fence.json
   dlock config show --json >config.json
   dlock config check --json >config_check.json

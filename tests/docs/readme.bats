@@ -169,7 +169,7 @@ is_configuration() { # WHERE TEXT
 
 @test "every file that README.md and CONTRIBUTING.md point to exists" {
   for target in $(grep -ohE '\]\([^)]+\)' "$readme" "$root/CONTRIBUTING.md" | tr -d ']()'); do
-    [ -e "$root/$target" ] || { echo "$target does not exist"; return 1; }
+    [ -e "$root/${target%%#*}" ] || { echo "$target does not exist"; return 1; }
   done
 }
 

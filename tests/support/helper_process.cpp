@@ -48,6 +48,7 @@ std::vector<std::string> to_arguments(const std::string& store, const LockSpec& 
   if (spec.ancestor) {
     words.push_back(spec.ancestor->owner.text());
     words.push_back(spec.ancestor->token.text());
+    words.push_back(spec.ancestor->secret);
   }
   return words;
 }
@@ -65,7 +66,7 @@ LockSpec from_arguments(char** words, int count) {
   spec.take = words[12][0] == '1';
   spec.renew_interval = Duration(std::atoll(words[13]));
   if (words[14][0] != '-') spec.left_to = std::atoi(words[14]);
-  if (count > 16) spec.ancestor = HeldClaim{*Owner::parse(words[15]), token_of(words[16])};
+  if (count > 17) spec.ancestor = HeldClaim{*Owner::parse(words[15]), token_of(words[16]), words[17]};
   return spec;
 }
 
