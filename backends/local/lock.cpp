@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr Duration kGuardPause = milliseconds(50);
 constexpr Duration kGuardPatience = std::chrono::seconds(1);
 constexpr Duration kQueueLookPause = std::chrono::seconds(1);
-/// A waiter that is stopped at two looks so far apart, with its turn come, is passed over.
+/// A waiter that is stopped at all looks for so long, with its turn come, is passed over.
 constexpr Duration kStoppedPatience = std::chrono::seconds(5);
 constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
@@ -108,10 +108,7 @@ void LocalLock::wait_in_queue(TimePoint now) {
   auto waiter = WaitingChild::for_bytes(queue_entry_->file().fd(), queue_entry_->awaited());
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
-  if (state_ != State::kQueued) {
-    pass_at_ = now;
-    trace("queued in " + queue_entry_->file().path());
-  }
+  if (state_ != State::kQueued) trace("queued in " + queue_entry_->file().path());
   state_ = State::kQueued;
   retry_at_ = now + kQueueLookPause;
 }
@@ -258,16 +255,20 @@ void LocalLock::look_at_waiter(TimePoint now) {
   const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
   if (!changed) return refuse(changed.error());
   if (*changed) return state_ == State::kFlock || !spec_.take ? start(now) : attempt(now);
-  if (state_ != State::kQueued || !spec_.take || now < pass_at_) return;
+  if (state_ != State::kQueued || !spec_.take) return;
   const auto passed = pass_over_stopped(now);
   if (!passed) return refuse(passed.error());
   if (*passed) attempt(now);
 }
 
 Result<bool> LocalLock::pass_over_stopped(TimePoint now) {
-  pass_at_ = now + kStoppedPatience;
-  const bool before = std::exchange(all_stopped_, queue_entry_->only_stopped_before());
-  if (!before || !all_stopped_) return false;
+  if (!queue_entry_->only_stopped_before()) {
+    stopped_since_.reset();
+    return false;
+  }
+  if (!stopped_since_) stopped_since_ = now;
+  if (now < *stopped_since_ + kStoppedPatience) return false;
+  stopped_since_.reset();
   trace("passes over waiters that are stopped");
   return queue_entry_->pass_over(now);
 }

@@ -85,11 +85,10 @@ class LocalLock final : public LockSession {
   TimePoint started_{};
   TimePoint retry_at_{};
   Duration ladder_{0};
-  TimePoint pass_at_{};        ///< the next look whether only stopped waiters are before us
-  bool all_stopped_ = false;   ///< at the last look they were
-  bool watches_loss_ = false;  ///< while holding: watch_ announces it
-  bool asked_ = false;         ///< while holding: it was revoked, and the caller knows
-  bool look_again_ = false;    ///< while holding: the file could not be read
+  std::optional<TimePoint> stopped_since_;  ///< only stopped waiters have been before us, at every look
+  bool watches_loss_ = false;               ///< while holding: watch_ announces it
+  bool asked_ = false;                      ///< while holding: it was revoked, and the caller knows
+  bool look_again_ = false;                 ///< while holding: the file could not be read
   std::optional<QueueEntry> queue_entry_;
   PathLock path_;
   std::optional<WaitingChild>

@@ -94,7 +94,7 @@ lock_file() { echo "$locks"/*.lock; }
 }
 
 @test "a waiter that stays SIGSTOPped when its turn has come is passed over, as is a frozen one, and queues again when it goes on" {
-  local key waiters
+  local key waiters began
   make_freezer
   for key in k "$PWD/file"; do
     rm -f first second frozen first.pid second.pid frozen.pid stopped ran
@@ -114,7 +114,9 @@ lock_file() { echo "$locks"/*.lock; }
     kill -STOP "$(pid_of first)"
     wait_until in_state "$(pid_of first)" T
     let_go
+    began=$(date +%s%N)
     [ "$(how_ended second)" = "exit 0" ]
+    [ $((($(date +%s%N) - began) / 1000000)) -lt $((7500 * slowness)) ] # 5 to 7 seconds, dlock(7)
     [ -e ran ]
     [ ! -e stopped ]
     kill -CONT "$(pid_of first)"
