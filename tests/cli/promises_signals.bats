@@ -311,6 +311,7 @@ on_terminal() {
 # What a person does with a run, a waiter and a hold on a terminal. Under a lock on a server CMD's stop is reported by its
 # guard, maybe late: it must not stop a job that has been continued, which would then not get ^C.
 job_control() {
+  export KEY=$key
   local shell begin="dlock run --ttl $((3 * slowness))s $key --"
   local stop=('send:\x1a' 'expect:Stopped' 'expect:PS> ' 'run:stopped') go_on=('send:fg\n' run:in_front 'send:\x03' 'run:got INT')
   for shell in 'bash --norc --noprofile -i' 'dash -i'; do
@@ -318,9 +319,9 @@ job_control() {
       "${stop[@]}" 'send:bg\n' 'run:got CONT' 'expect:PS> ' "${go_on[@]}" 'run:stty -F "/proc/$(cat noting.pid)/fd/0" rows 30' 'run:got WINCH' 'run:touch finish'
     as_a_job "$begin $begin note-signals" 9 file:ready "${stop[@]}" "${go_on[@]}" "${stop[@]}" "${go_on[@]}" 'run:touch finish'
     hold_lock "$key"
-    as_a_job "$begin true" 130 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' 'expect:in line' 'send:\x03'
+    as_a_job "$begin true" 130 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:in line' 'send:\x03'
     let_go
-    as_a_job "dlock hold $key" 0 'expect:[0-9a-f]{32} ' "${stop[@]:0:3}" 'send:fg\n' 'expect:hold' "${stop[@]:0:3}" 'send:fg\n' 'expect:hold' 'send:\x04'
+    as_a_job "dlock hold $key" 0 'expect:[0-9a-f]{32} ' "${stop[@]:0:3}" 'send:fg\n' run:in_front "${stop[@]:0:3}" 'send:fg\n' run:in_front 'send:\x04'
     is_free "$key"
   done
 }
@@ -348,7 +349,7 @@ until [[ $(ps -o stat= -p "$(cat noting.pid)") == T* ]]; do sleep 0.05; done
 SCRIPT
   script in_front <<'SCRIPT'
 #!/bin/bash
-until [[ $(ps -o stat= -p "$(cat noting.pid)") == S*+* ]]; do sleep 0.05; done
+until ps -eo stat=,args= | grep -Eq "^[SR][^ ]*[+][^ ]* +dlock .*$KEY"; do sleep 0.05; done
 SCRIPT
   on_two_stores job_control
 }
