@@ -113,6 +113,7 @@ lock_file() { echo "$locks"/*.lock; }
     wait_until has $((++waiters)) waiters "$key"
     kill -STOP "$(pid_of first)"
     wait_until in_state "$(pid_of first)" T
+    sleep 1.3 # the others have just looked whose turn it is: a second or more until they do so again
     let_go
     began=$(date +%s%N)
     [ "$(how_ended second)" = "exit 0" ]
