@@ -140,8 +140,15 @@ bool Entries::admit(Entry& entry, TimePoint now) {
   return true;
 }
 
+/// Whatever else it says.
+bool Entries::may_end(const Entry& entry, const UniqueFd& guard) {
+  if (!guard.valid() || entry.foreign == 0) return guard.valid();
+  const auto process = look_up_process(pid_of(guard));
+  return process && process->parent == entry.foreign;
+}
+
 bool Entries::goes_on(Entry& entry, TimePoint now) {
-  if (auto guard = entry.link.take_started(); guard && guard->process.valid()) {
+  if (auto guard = entry.link.take_started(); guard && may_end(entry, guard->process)) {
     entry.command.emplace(processes_, std::move(*guard), now, spec_.renew_interval);
   }
   if (entry.command) entry.command->step(now);

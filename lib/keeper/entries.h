@@ -9,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
+#include "lib/keeper/hold_socket.h"
 #include "lib/keeper/orphans.h"
 #include "lib/keeper/supervisor_link.h"
 
@@ -51,8 +52,9 @@ class Entries {
 
  private:
   struct Entry {
-    explicit Entry(UniqueFd socket) : link(std::move(socket)) {}
+    explicit Entry(UniqueFd socket) : foreign(foreign_run(socket)), link(std::move(socket)) {}
 
+    pid_t foreign;  ///< hold_socket.h
     SupervisorLink link;
     std::optional<LockSpec> spec;  ///< once it has entered
     bool leaves = false;           ///< waits for the answer to its release
@@ -66,6 +68,7 @@ class Entries {
   bool is_over() const { return lost_ && lost_->final; }
   bool is_left(Entry& entry, TimePoint now);
   bool admit(Entry& entry, TimePoint now);
+  static bool may_end(const Entry& entry, const UniqueFd& guard);
   bool goes_on(Entry& entry, TimePoint now);
   void detach(Entry& entry, const SupervisorLink::Detach& spec, TimePoint now);
   bool is_kept(const Entry& entry, TimePoint now) const;

@@ -95,6 +95,11 @@ UniqueFd accept_entry(const UniqueFd& listener) {
   }
 }
 
+pid_t foreign_run(const UniqueFd& connection) {
+  const ucred peer = peer_of(connection);
+  return geteuid() == 0 && peer.uid != 0 ? peer.pid : 0;
+}
+
 UniqueFd connect_to_hold(const HeldClaim& claim) {
   return connect_to(names_of(claim.owner) + half(claim.secret),
                     [](pid_t peer) { return descends_from(getpid(), peer); });

@@ -28,6 +28,10 @@ UniqueFd listen_for_entries(const Owner& owner, const std::string& secret);
 /// of whoever began to listen. Invalid: there is none, and errno says why.
 UniqueFd accept_entry(const UniqueFd& listener);
 
+/// Of the keeper, as root, about a connection of another user: the pid at its other end; 0: of any other connection.
+/// Only what is below a child of that process is ended on its word: root may do more than it may itself.
+pid_t foreign_run(const UniqueFd& connection);
+
 /// Of a run inside. Invalid: nobody is there who is to be believed.
 UniqueFd connect_to_hold(const HeldClaim& claim);
 

@@ -337,3 +337,43 @@ PROGRAM
   run -78 env DLOCK_HELD="$(claim_of "$(cat command.pid)")" timeout 20 dlock run "$key" -- touch ran
   [ ! -e ran ]
 }
+
+@test "a run inside of another user cannot have root's keeper end anything but its own command" {
+  need_root
+  need_servers
+  use "$DLOCK_TEST_REDIS"
+  # Enters as a run does, says that some other process is the guard of its command, and is gone.
+  cat >enters.py <<'PROGRAM'
+import array, os, socket, sys
+store, key, owner, token, secret = os.environ["DLOCK_HELD"].split("|")
+fields = dict(url=os.environ["DLOCK_STORE"], name=key, owner="0" * 32, reason="", ttl=10**10, renew=10**9, secret="")
+fields |= {"ancestor.owner": owner, "ancestor.token": token, "ancestor.secret": secret, "ends": 1, "take": 1}
+for name in "mode permits fair delay least once tries pause connect fallback supersedes alone kill".split():
+    fields[name] = 0
+for name in "json quiet verbose colour".split():
+    fields["log." + name] = 0
+os.setuid(65534)
+keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+keeper.connect(f"\0dlock/{owner[:16]}/{secret[:16]}")
+keeper.send("\n".join(["acquire"] + [f"{name}={value}" for name, value in fields.items()]).encode())
+answer = keeper.recv(65536)
+assert answer.startswith(b"granted"), answer
+guard = os.pidfd_open(int(sys.argv[1]))
+keeper.sendmsg([b"started"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [guard]))])
+PROGRAM
+  script parent <<'SCRIPT'
+#!/bin/bash
+sleep 60 &
+echo $! >victim.pid
+echo $$ >parent.pid
+wait
+SCRIPT
+  start parent
+  wait_until filled parent.pid
+  local key=deputy-$$
+  run dlock run "$key" -- "${python[@]}" enters.py "$(cat parent.pid)"
+  echo "$output"
+  [ "$status" = 0 ]
+  wait_until is_free "$key" # a command that is being ended would keep it
+  kill -0 "$(cat victim.pid)"
+}
