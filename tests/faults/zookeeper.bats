@@ -177,6 +177,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   own_server enforce.auth.enabled=true enforce.auth.schemes=digest
   run -77 dlock run -n --if-unavailable run "$key" -- touch ran
   [[ "$output" == *"the servers demand a login: zk://USER@HOST"* ]]
+  run -77 dlock run "$key" -- touch ran # who would wait is told as well
   run -77 dlock inspect "$key"
   run -77 dlock stock show "$key"
   [ ! -e ran ]
