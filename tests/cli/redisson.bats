@@ -69,7 +69,7 @@ hears() {
   [ "$(server exists "redisson_lock_queue:{$key}" "redisson_lock_timeout:{$key}")" = 0 ]
   run -0 dlock run -n "$key" -- true
   run -0 dlock force-release --yes "$key"
-  [[ "$output" == *"already free"* ]]
+  [[ "$output" =~ "already free"|"no lock of that name is held" ]] # where others have names like it
 }
 
 @test "a lock without an end is said to have none and waited for; what Redisson cannot have written is 78" {
