@@ -18,13 +18,12 @@ namespace {
 Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
                                               const Runtime& runtime) {
   if (!row.stock) return no_stock_in(request.url);
-  auto stock = row.stock(request.url, runtime);
-  if (!stock) return stock.error();
+  TRY_ASSIGN(auto stock, row.stock(request.url, runtime));
   const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
     return row.drive(url, spec, runtime);
   };
   return std::unique_ptr<LockDriver>(
-      std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
+      std::make_unique<StockHold>(std::move(stock), request.spec, open_segment, runtime));
 }
 
 Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {

@@ -31,10 +31,9 @@ bool is_key_file(const std::string& name) { return name.size() == 32 + std::stri
 
 /// The locks whose files lie in `dir`.
 Result<KnownLocks> locks_in(const LockDir& dir) {
-  const auto files = dir.list(".lock");
-  if (!files) return files.error();
+  TRY_ASSIGN(const auto files, dir.list(".lock"));
   KnownLocks known;
-  for (const std::string& file_name : *files) {
+  for (const std::string& file_name : files) {
     if (!is_key_file(file_name)) continue;
     const auto file = LockFile::open_existing(dir, file_name, {}, false);
     if (!file) known.unreadable.push_back({file_name, file.error()});
@@ -47,12 +46,10 @@ Result<KnownLocks> locks_in(const LockDir& dir) {
 
 /// One of them; nullopt: it has no file there.
 Result<std::optional<LockState>> state_in(const LockDir& dir, const LocalContext& context, const LockName& name) {
-  const auto file = LockFile::open_existing(dir, lock_file_name(name), name.text(), false);
-  if (!file) return file.error();
-  if (!*file) return std::optional<LockState>();
-  const auto view = read_view(**file, name.is_path(), context.runtime.clock.now());
-  if (!view) return view.error();
-  LockState state = describe(*view, context, name);
+  TRY_ASSIGN(const auto file, LockFile::open_existing(dir, lock_file_name(name), name.text(), false));
+  if (!file) return std::optional<LockState>();
+  TRY_ASSIGN(const auto view, read_view(*file, name.is_path(), context.runtime.clock.now()));
+  LockState state = describe(view, context, name);
   state.ever_taken = true;
   return std::optional(std::move(state));
 }
@@ -176,23 +173,20 @@ LockState LocalAdmin::untouched(const LockName& name) const {
 Result<LockState> LocalAdmin::inspect(const LockName& name) {
   auto state = read_state(name);
   if (!state || !state->holders.empty() || !name.is_path()) return state;
-  if (const auto told = can_tell_flock_users(name.text()); !told) return told.error();
+  TRY(can_tell_flock_users(name.text()));
   return state;
 }
 
 Result<LockState> LocalAdmin::read_state(const LockName& name) {
   if (name.is_path() && context_.has_no_directory()) return untouched(name);
-  const auto dir = context_.existing_directory();
-  if (!dir) return dir.error();
-  auto state = *dir ? state_in(**dir, context_, name) : std::optional<LockState>();
-  if (!state) return state.error();
-  return *state ? std::move(**state) : untouched(name);
+  TRY_ASSIGN(const auto dir, context_.existing_directory());
+  TRY_ASSIGN(auto state, dir ? state_in(*dir, context_, name) : std::optional<LockState>());
+  return state ? std::move(*state) : untouched(name);
 }
 
 Result<KnownLocks> LocalAdmin::known_locks() {
-  const auto dir = context_.existing_directory();
-  if (!dir) return dir.error();
-  return *dir ? locks_in(**dir) : KnownLocks();
+  TRY_ASSIGN(const auto dir, context_.existing_directory());
+  return dir ? locks_in(*dir) : KnownLocks();
 }
 
 /// A holder of flock(2) on the file of a path key is not asked: that is another lock.
@@ -204,16 +198,13 @@ std::vector<Result<LockState>> LocalAdmin::inspect_some(std::span<const LockName
 
 /// The kernel takes and gives a lock in no time; what takes its time is the file.
 Result<AdminCommon::GiveBack> LocalAdmin::take_for_ping(const LockName& /*name*/) {
-  const auto dir = context_.directory();
-  if (!dir) return dir.error();
-  const auto file = LockFile::open(**dir, kPingFile, kPingKey);
-  if (!file) return file.error();
-  if (const auto got = file->guard(); !got) return got.error();
-  const Guarded guarded(*file);
-  auto header = file->read_header();
-  if (!header) return header.error();
-  header->counter = next_ticket(*header, context_.runtime.clock.wall().time_since_epoch().count());
-  if (const auto written = file->write(*header); !written) return written.error();
+  TRY_ASSIGN(const auto dir, context_.directory());
+  TRY_ASSIGN(const auto file, LockFile::open(*dir, kPingFile, kPingKey));
+  TRY(file.guard());
+  const Guarded guarded(file);
+  TRY_ASSIGN(auto header, file.read_header());
+  header.counter = next_ticket(header, context_.runtime.clock.wall().time_since_epoch().count());
+  TRY(file.write(header));
   return GiveBack([] { return Result<void>(); });
 }
 
@@ -241,15 +232,13 @@ std::vector<Finding> LocalAdmin::diagnose() {
 }
 
 Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
-  const auto dir = context_.existing_directory();
-  if (!dir) return dir.error();
-  if (!*dir) return std::vector<Swept>();
-  const auto names = (*dir)->list(".lock");
-  if (!names) return names.error();
+  TRY_ASSIGN(const auto dir, context_.existing_directory());
+  if (!dir) return std::vector<Swept>();
+  TRY_ASSIGN(const auto names, dir->list(".lock"));
   std::vector<Swept> all;
   std::vector<Error> refused;
   std::size_t looked_at = 0;
-  for (const std::string& file_name : *names) {
+  for (const std::string& file_name : names) {
     if (!is_key_file(file_name)) continue;
     ++looked_at;
     auto swept = sweep(file_name, dry_run);
@@ -268,32 +257,27 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
 /// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
 /// there are many. A process that has opened it sees, once it has the guard, that it was removed.
 Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
-  const auto dir = context_.directory();
-  if (!dir) return dir.error();
-  const auto file = LockFile::open_existing(**dir, file_name, {}, true);
-  if (!file) return file.error();
-  if (!*file) return std::optional<Swept>();
-  const auto got = (*file)->try_guard();
-  if (!got) return got.error();
-  if (!*got) return std::optional<Swept>();
-  const Guarded guarded(**file);
-  auto header = (*file)->read_header();
-  if (!header) return header.error();
-  const auto name = LockName::parse_stored((*file)->key().value_or(std::string()));
-  const std::size_t records = (*file)->read_records().size();
-  const auto view = read_view(**file, name && name->is_path(), context_.runtime.clock.now());
-  if (!view) return view.error();
-  const bool in_use = !view->holders.empty() || !view->waiters.empty();
+  TRY_ASSIGN(const auto dir, context_.directory());
+  TRY_ASSIGN(const auto file, LockFile::open_existing(*dir, file_name, {}, true));
+  if (!file) return std::optional<Swept>();
+  TRY_ASSIGN(const auto got, file->try_guard());
+  if (!got) return std::optional<Swept>();
+  const Guarded guarded(*file);
+  TRY_ASSIGN(auto header, file->read_header());
+  const auto name = LockName::parse_stored(file->key().value_or(std::string()));
+  const std::size_t records = file->read_records().size();
+  TRY_ASSIGN(const auto view, read_view(*file, name && name->is_path(), context_.runtime.clock.now()));
+  const bool in_use = !view.holders.empty() || !view.waiters.empty();
   if (!name || in_use) return std::optional<Swept>();
-  if (name->is_slot() && (dry_run || unlinkat((*dir)->fd(), file_name.c_str(), 0) == 0)) {
+  if (name->is_slot() && (dry_run || unlinkat(dir->fd(), file_name.c_str(), 0) == 0)) {
     return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
   }
   if (records == 0) return std::optional<Swept>();
   if (!dry_run) {
-    header->ring = kSmallRing;
-    header->next_record = 0;
-    if (const auto written = (*file)->write(*header); !written) return written.error();
-    if (const auto dropped = (*file)->drop_records(); !dropped) return dropped.error();
+    header.ring = kSmallRing;
+    header.next_record = 0;
+    TRY(file->write(header));
+    TRY(file->drop_records());
   }
   const std::string what = std::to_string(records) + (records == 1 ? " record" : " records") + " of past holders";
   return std::optional<Swept>(Swept{*name, what});

@@ -55,14 +55,12 @@ std::uint64_t LocalContext::own_pid_namespace() const {
 
 Result<const LockDir*> LocalContext::directory() {
   if (!opened_directory) {
-    const auto path = directory_path();
-    if (!path) return path.error();
-    auto opened =
-        LockDir::open(*path, {.named = !settings.directory.empty(), .allow_network_fs = settings.allow_network_fs});
-    if (!opened) return opened.error();
-    opened_directory = std::move(*opened);
+    TRY_ASSIGN(const auto path, directory_path());
+    TRY_ASSIGN(auto opened, LockDir::open(path, {.named = !settings.directory.empty(),
+                                                 .allow_network_fs = settings.allow_network_fs}));
+    opened_directory = std::move(opened);
     if (opened_directory->made() && !settings.directory.empty()) {
-      runtime.log.notice("the lock directory " + printable(*path) +
+      runtime.log.notice("the lock directory " + printable(path) +
                          " did not exist and was created: only programs that name the same one share its locks");
     }
   }
@@ -70,15 +68,13 @@ Result<const LockDir*> LocalContext::directory() {
 }
 
 Result<const LockDir*> LocalContext::existing_directory() {
-  const auto path = directory_path();
-  if (!path) return path.error();
+  TRY_ASSIGN(const auto path, directory_path());
   if (opened_directory) return &*opened_directory;
-  if (is_missing(*path)) return nullptr;
-  const auto owner = another_owner(*path);
+  if (is_missing(path)) return nullptr;
+  const auto owner = another_owner(path);
   if (!owner) return directory();
-  auto opened = LockDir::open_for_looking(*path, *owner);
-  if (!opened) return opened.error();
-  opened_directory = std::move(*opened);
+  TRY_ASSIGN(auto opened, LockDir::open_for_looking(path, *owner));
+  opened_directory = std::move(opened);
   return &*opened_directory;
 }
 

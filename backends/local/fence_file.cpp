@@ -99,9 +99,8 @@ int name_file(const LockDir& fences, const std::string& from, const std::string&
 /// counts.
 Result<void> make_file(const LockDir& fences, const std::string& name, const LockName& resource, FencingToken token) {
   const std::string unnamed = name + "." + random_hex(8) + ".new";
-  const auto fd = fences.open_file(unnamed, true);
-  if (!fd) return fd.error();
-  auto made = remember(fd->get(), resource, 1, token);
+  TRY_ASSIGN(const auto fd, fences.open_file(unnamed, true));
+  auto made = remember(fd.get(), resource, 1, token);
   if (made) {
     const int failed = name_file(fences, unnamed, name);
     if (failed == 0) {
@@ -118,7 +117,7 @@ Result<UniqueFd> open_file(const LockDir& fences, const std::string& name, const
                            FencingToken token) {
   auto fd = fences.open_file(name, false);
   if (!fd || fd->valid()) return fd;
-  if (const auto made = make_file(fences, name, resource, token); !made) return made.error();
+  TRY(make_file(fences, name, resource, token));
   fd = fences.open_file(name, false);
   if (!fd || fd->valid()) return fd;
   return Error{ErrorCode::kConflict, "the fence file of " + resource.text() + " was removed while it was created",
@@ -160,18 +159,16 @@ FenceVerdict judge(const FenceSlot (&slots)[2], std::string_view key) {
 }
 
 Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingToken token, const WaitPolicy& wait) {
-  const auto dir = context.directory();
-  if (!dir) return dir.error();
-  const auto fences = (*dir)->inside("fence");
-  if (!fences) return fences.error();
+  TRY_ASSIGN(const auto dir, context.directory());
+  TRY_ASSIGN(const auto fences, dir->inside("fence"));
   const std::string file_name = hashed_name(resource.text()) + ".fence";
-  auto fd = open_file(*fences, file_name, resource, token);
+  auto fd = open_file(fences, file_name, resource, token);
   if (!fd) return fd;
-  if (const auto entered = enter(context, fd->get(), resource, wait); !entered) return entered.error();
+  TRY(enter(context, fd->get(), resource, wait));
   FenceSlot slots[2];
-  if (const auto read = read_slots(fd->get(), resource, slots); !read) return read.error();
+  TRY(read_slots(fd->get(), resource, slots));
   const FenceVerdict verdict = judge(slots, resource.text());
-  if (!verdict.damage.empty()) return damaged(*fences, file_name, resource, verdict.damage);
+  if (!verdict.damage.empty()) return damaged(fences, file_name, resource, verdict.damage);
   const FenceSlot& before = slots[verdict.current];
   if (token.value() < before.token) {
     return Error{ErrorCode::kLost,
@@ -180,8 +177,7 @@ Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingT
                  "another holder got the lock in between: stop"};
   }
   if (token.value() > before.token) {
-    const auto written = remember(fd->get(), resource, before.generation + 1, token);
-    if (!written) return written.error();
+    TRY(remember(fd->get(), resource, before.generation + 1, token));
   }
   return fd;
 }

@@ -27,14 +27,12 @@ Result<std::unique_ptr<LockFile>> QueueEntry::open(LocalContext& context, const 
   }
   const auto dir = context.directory();
   if (!dir && spec.name.is_path() && !spec.ancestor && context.has_no_directory()) {
-    auto own = LockFile::private_one(spec.name.text());
-    if (!own) return own.error();
-    return std::make_unique<LockFile>(std::move(*own));
+    TRY_ASSIGN(auto own, LockFile::private_one(spec.name.text()));
+    return std::make_unique<LockFile>(std::move(own));
   }
   if (!dir) return dir.error();
-  auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
-  if (!file) return file.error();
-  return std::make_unique<LockFile>(std::move(*file));
+  TRY_ASSIGN(auto file, LockFile::open(**dir, lock_file_name(spec.name), spec.name.text()));
+  return std::make_unique<LockFile>(std::move(file));
 }
 
 /// The short way: guard, ticket and a clear view in a single lock call. False, with nothing done, when anything at all
@@ -69,93 +67,80 @@ Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
 }
 
 Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool queue) {
-  const auto at_once = enter_alone(now, wall);
-  if (!at_once) return at_once.error();
-  if (*at_once) return Step::kGranted;
-  const auto got = file_->try_guard();
-  if (!got) return got.error();
-  if (!*got) return Step::kGuardStuck;
+  TRY_ASSIGN(const auto at_once, enter_alone(now, wall));
+  if (at_once) return Step::kGranted;
+  TRY_ASSIGN(const auto got, file_->try_guard());
+  if (!got) return Step::kGuardStuck;
   const Guarded guarded(*file_);
   if (file_->removed()) return Step::kStartOver;
-  auto read = file_->read_header();
-  if (!read) return read.error();
-  Header header = *read;
-  if (const auto learnt = learn_from_living(header); !learnt) return learnt.error();
+  TRY_ASSIGN(auto read, file_->read_header());
+  Header header = read;
+  TRY(learn_from_living(header));
   if (spec_->ancestor) {
-    const auto joined = join(header);
-    if (!joined) return joined.error();
-    if (*joined) return Step::kGranted;
+    TRY_ASSIGN(const auto joined, join(header));
+    if (joined) return Step::kGranted;
   }
   if (auto clash = disagreement(header)) return *clash;
   note_unclean_end(header, now);
   const Ticket next = next_ticket(header, wall.time_since_epoch().count());
-  const auto others = excluded(next, header.revoked);
-  if (!others) return others.error();
-  const auto permit = *others ? Result<bool>(false) : permit_free(next, header.revoked);
-  if (!permit) return permit.error();
-  const bool free = *permit;
+  TRY_ASSIGN(const auto others, excluded(next, header.revoked));
+  TRY_ASSIGN(const auto permit, others ? Result<bool>(false) : permit_free(next, header.revoked));
+  const bool free = permit;
   const bool delayed = header.delay_until_ns > boot_ns(now);
   delay_until_ns_ = delayed ? header.delay_until_ns : 0;
   if ((!free || delayed) && !queue) {
-    if (header.delay_until_ns != read->delay_until_ns) {
-      if (const auto written = file_->write(header); !written) return written.error();
+    if (header.delay_until_ns != read.delay_until_ns) {
+      TRY(file_->write(header));
     }
     return Step::kBusy;
   }
-  if (const auto drawn = draw(header, now, wall, free && !delayed); !drawn) return drawn.error();
+  TRY(draw(header, now, wall, free && !delayed));
   if (!free) return Step::kQueued;
   return delayed ? Step::kDelayed : Step::kGranted;
 }
 
 Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
-  const auto got = file_->try_guard();
-  if (!got) return got.error();
-  if (!*got) return Step::kGuardStuck;
+  TRY_ASSIGN(const auto got, file_->try_guard());
+  if (!got) return Step::kGuardStuck;
   const Guarded guarded(*file_);
   if (file_->replaced()) return Step::kStartOver;
-  auto read = file_->read_header();
-  if (!read) return read.error();
-  Header header = *read;
+  TRY_ASSIGN(auto read, file_->read_header());
+  Header header = read;
   if (header.revoked >= ticket_) return Step::kStartOver;
   revoked_ = header.revoked;
   predecessor_ = 0;
-  const auto others = excluded(ticket_, header.revoked);
-  if (!others) return others.error();
-  if (*others) return Step::kQueued;
-  const auto permit = permit_free(ticket_, header.revoked);
-  if (!permit) return permit.error();
-  if (!*permit) {
+  TRY_ASSIGN(const auto others, excluded(ticket_, header.revoked));
+  if (others) return Step::kQueued;
+  TRY_ASSIGN(const auto permit, permit_free(ticket_, header.revoked));
+  if (!permit) {
     const auto before = queued_before(ticket_, header.revoked);
     return before && any_write_lock(file_->fd(), *before) ? Step::kQueued : Step::kFirstInLine;
   }
   note_unclean_end(header, now);
   if (header.delay_until_ns > boot_ns(now)) {
     delay_until_ns_ = header.delay_until_ns;
-    if (const auto written = file_->write(header); !written) return written.error();
+    TRY(file_->write(header));
     return Step::kDelayed;
   }
-  if (const auto granted = grant(header, now, wall); !granted) return granted.error();
+  TRY(grant(header, now, wall));
   return Step::kGranted;
 }
 
 Result<QueueEntry::Step> QueueEntry::probe(TimePoint now) {
   if (file_->removed()) return Step::kStartOver;
-  auto header = file_->read_header();
-  if (!header) return header.error();
-  revoked_ = header->revoked;
-  const auto live = file_->live();
-  if (!live) return live.error();
-  seen_counter_ = std::max<Ticket>(header->counter, live->empty() ? 0 : live->back().ticket);
-  const bool busy = std::any_of(live->begin(), live->end(), [&](const LiveTicket& one) {
+  TRY_ASSIGN(auto header, file_->read_header());
+  revoked_ = header.revoked;
+  TRY_ASSIGN(const auto live, file_->live());
+  seen_counter_ = std::max<Ticket>(header.counter, live.empty() ? 0 : live.back().ticket);
+  const bool busy = std::any_of(live.begin(), live.end(), [&](const LiveTicket& one) {
     return one.ticket > revoked_ && (spec_->mode == Mode::kExclusive || one.side == Side::kWriters);
   });
   if (busy) return Step::kQueued;
-  const auto permit = permit_free(seen_counter_ + 1, revoked_);
-  if (!permit) return permit.error();
-  if (!*permit) return Step::kFirstInLine;
-  note_unclean_end(*header, now);
-  const bool delayed = header->delay_until_ns > boot_ns(now);
-  delay_until_ns_ = delayed ? header->delay_until_ns : 0;
+  TRY_ASSIGN(const auto permit, permit_free(seen_counter_ + 1, revoked_));
+  if (!permit) return Step::kFirstInLine;
+  note_unclean_end(header, now);
+  const bool delayed = header.delay_until_ns > boot_ns(now);
+  delay_until_ns_ = delayed ? header.delay_until_ns : 0;
   return delayed ? Step::kDelayed : Step::kGranted;
 }
 
@@ -174,9 +159,8 @@ std::vector<Range> QueueEntry::awaited() const {
 }
 
 Result<bool> QueueEntry::revoked() const {
-  const auto header = file_->read_header();
-  if (!header) return header.error();
-  return header->revoked >= ticket_;
+  TRY_ASSIGN(const auto header, file_->read_header());
+  return header.revoked >= ticket_;
 }
 
 Result<bool> QueueEntry::lost() const {
@@ -199,9 +183,8 @@ std::string QueueEntry::told(Record::Flag flag) const {
 
 Result<bool> QueueEntry::queue_changed() const {
   if (file_->removed()) return true;
-  const auto header = file_->read_header();
-  if (!header) return header.error();
-  return header->revoked != revoked_;
+  TRY_ASSIGN(const auto header, file_->read_header());
+  return header.revoked != revoked_;
 }
 
 std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
@@ -246,19 +229,16 @@ bool QueueEntry::only_stopped_before() const {
 }
 
 Result<bool> QueueEntry::pass_over(TimePoint now) {
-  const auto got = file_->try_guard();
-  if (!got) return got.error();
-  if (!*got) return false;
+  TRY_ASSIGN(const auto got, file_->try_guard());
+  if (!got) return false;
   const Guarded guarded(*file_);
   if (file_->replaced()) return false;
-  auto header = file_->read_header();
-  if (!header) return header.error();
-  const auto older = before(header->revoked);
-  if (header->revoked >= ticket_ || !all_stopped(older)) return false;
-  note_unclean_end(*header, now);
-  header->revoked = older.back().ticket;
-  const auto written = file_->write(*header);
-  if (!written) return written.error();
+  TRY_ASSIGN(auto header, file_->read_header());
+  const auto older = before(header.revoked);
+  if (header.revoked >= ticket_ || !all_stopped(older)) return false;
+  note_unclean_end(header, now);
+  header.revoked = older.back().ticket;
+  TRY(file_->write(header));
   file_->touch();
   return true;
 }
@@ -270,9 +250,8 @@ Result<bool> QueueEntry::join(const Header& header) {
   for (const auto& [index, record] : file_->read_records()) {
     if (record.ticket != outer || record.owner_text() != spec_->ancestor->owner.text()) continue;
     const Side side = side_of(record.lock_mode());
-    const auto living = find_a_write_lock(file_->fd(), ticket_bytes(side, outer));
-    if (!living) return living.error();
-    if (!(record.flags & Record::kGranted) || !*living) return false;
+    TRY_ASSIGN(const auto living, find_a_write_lock(file_->fd(), ticket_bytes(side, outer)));
+    if (!(record.flags & Record::kGranted) || !living) return false;
     if (auto why = why_not_entered(record.lock_mode(), static_cast<int>(record.permits), *spec_)) return *why;
     for (int entry = 1; entry < kMaxEntries; ++entry) {
       if (try_write_lock(file_->fd(), entry_byte(side, outer, entry)) != 0) continue;
@@ -295,9 +274,8 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
   const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   if (header.reader_permits == wanted) return std::nullopt;
   const auto readers = readers_before(kMaxTicket, header.revoked);
-  const auto living = readers ? find_a_write_lock(file_->fd(), *readers) : std::optional<Range>();
-  if (!living) return living.error();
-  if (*living) {
+  TRY_ASSIGN(const auto living, readers ? find_a_write_lock(file_->fd(), *readers) : std::optional<Range>());
+  if (living) {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
@@ -310,9 +288,8 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
 /// A blank header beside living tickets is a file whose content was lost. Its queue is still there, in the kernel.
 Result<void> QueueEntry::learn_from_living(Header& header) const {
   if (header.known) return {};
-  const auto live = file_->live();
-  if (!live) return live.error();
-  for (const LiveTicket& one : *live) {
+  TRY_ASSIGN(const auto live, file_->live());
+  for (const LiveTicket& one : live) {
     header.counter = std::max<std::uint64_t>(header.counter, one.ticket);
     if (one.side == Side::kWriters) header.last_writer = one.ticket;
   }
@@ -331,9 +308,8 @@ void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
 
 Result<bool> QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
   for (const Range& range : excluding(side_, ticket, revoked)) {
-    const auto other = find_a_write_lock(file_->fd(), range);
-    if (!other) return other.error();
-    if (*other) return true;
+    TRY_ASSIGN(const auto other, find_a_write_lock(file_->fd(), range));
+    if (other) return true;
   }
   return false;
 }
@@ -343,9 +319,8 @@ Result<bool> QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
   if (spec_->mode != Mode::kPermits) return true;
   const auto before = readers_before(ticket, revoked);
   if (!before) return true;
-  const auto locks = find_write_locks(file_->fd(), *before);
-  if (!locks) return locks.error();
-  return live_tickets(*locks).size() < static_cast<std::size_t>(spec_->permits);
+  TRY_ASSIGN(const auto locks, find_write_locks(file_->fd(), *before));
+  return live_tickets(locks).size() < static_cast<std::size_t>(spec_->permits);
 }
 
 }  // namespace dlock::local

@@ -17,8 +17,7 @@ Result<void> QueueEntry::draw(Header& header, TimePoint now, WallTime wall, bool
   predecessor_ = side_ == Side::kWriters ? header.counter : header.last_writer;
   seen_counter_ = header.counter;
   revoked_ = header.revoked;
-  const auto locked = lock_own_bytes(header, next_ticket(header, wall.time_since_epoch().count()), granted);
-  if (!locked) return locked.error();
+  TRY(lock_own_bytes(header, next_ticket(header, wall.time_since_epoch().count()), granted));
   const auto written = write_down(header, now, wall, granted);
   if (!written) {
     unlock_all();
@@ -89,9 +88,8 @@ Result<void> QueueEntry::write_record() {
 Result<void> QueueEntry::take_slot(const Header& header) {
   if (spec_->mode != Mode::kPermits) return {};
   if (index_) {
-    const auto slot = slot_for(*file_, header.revoked, *spec_);
-    if (!slot) return slot.error();
-    record_.set_texts(spec_->reason, *slot, spec_->command);
+    TRY_ASSIGN(const auto slot, slot_for(*file_, header.revoked, *spec_));
+    record_.set_texts(spec_->reason, slot, spec_->command);
     return {};
   }
   if (spec_->slots.empty()) return {};

@@ -104,16 +104,14 @@ bool outlives_its_ticket(const Header& header, const std::vector<LiveTicket>& li
 }  // namespace
 
 Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
-  const auto header = file.read_header();
-  if (!header) return header.error();
+  TRY_ASSIGN(const auto header, file.read_header());
   View view;
-  view.header = *header;
-  const auto live = file.live();
-  if (!live) return live.error();
-  Standing standing = stand(*live, header->reader_permits, header->revoked);
-  const bool kept = outlives_its_ticket(*header, *live, now);
+  view.header = header;
+  TRY_ASSIGN(const auto live, file.live());
+  Standing standing = stand(live, header.reader_permits, header.revoked);
+  const bool kept = outlives_its_ticket(header, live, now);
   if (kept) standing.waiters.insert(standing.waiters.begin(), standing.holders.begin(), standing.holders.end());
-  if (kept) standing.holders = {{Side::kWriters, header->kept_ticket, 1}};
+  if (kept) standing.holders = {{Side::kWriters, header.kept_ticket, 1}};
   if (standing.holders.empty() && standing.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
@@ -122,7 +120,7 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
       if (placed.record.ticket == ticket.ticket) found.placed = placed;
     }
     if (found.placed) found.reason = file.reason_of(*found.placed);
-    found.is_kept = kept && ticket.ticket == header->kept_ticket;
+    found.is_kept = kept && ticket.ticket == header.kept_ticket;
     return found;
   };
   for (const LiveTicket& ticket : standing.holders) {
@@ -135,13 +133,12 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
 }
 
 Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
-  const auto live = file.live();
-  if (!live) return live.error();
+  TRY_ASSIGN(const auto live, file.live());
   std::vector<std::string> taken;
   for (const auto& placed : file.read_records()) {
     const Record& record = placed.record;
     const auto is_its = [&](const LiveTicket& one) { return one.ticket == record.ticket && one.ticket > revoked; };
-    if (record.slot().empty() || std::none_of(live->begin(), live->end(), is_its)) continue;
+    if (record.slot().empty() || std::none_of(live.begin(), live.end(), is_its)) continue;
     taken.emplace_back(record.slot());
   }
   return free_slot(spec.slots, spec.permits, taken);

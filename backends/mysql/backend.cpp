@@ -29,46 +29,44 @@ Result<void> check_bound(const LockSpec& spec, const mysql::Settings& settings) 
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto settings = mysql::settings_of(url, runtime.patience);
-  if (!settings) return settings.error();
-  for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
-  mysql::Servers servers(settings->servers, mysql::connect_by_connector, runtime.clock);
+  TRY_ASSIGN(auto settings, mysql::settings_of(url, runtime.patience));
+  for (mysql::DatabaseSettings& server : settings.servers) server.longest_answer = kLongestList;
+  mysql::Servers servers(settings.servers, mysql::connect_by_connector, runtime.clock);
   using Admin = std::unique_ptr<LockAdmin>;
-  switch (settings->strategy) {
+  switch (settings.strategy) {
     case mysql::Strategy::kLease:
-      return Admin(std::make_unique<mysql::LeaseAdmin>(std::move(*settings), std::move(servers), runtime));
+      return Admin(std::make_unique<mysql::LeaseAdmin>(std::move(settings), std::move(servers), runtime));
     case mysql::Strategy::kSession:
     case mysql::Strategy::kRow:
-      return Admin(std::make_unique<mysql::BoundAdmin>(std::move(*settings), std::move(servers), runtime));
+      return Admin(std::make_unique<mysql::BoundAdmin>(std::move(settings), std::move(servers), runtime));
     case mysql::Strategy::kUnique:
     case mysql::Strategy::kOccupy:
       break;
   }
-  return Admin(std::make_unique<mysql::RowAdmin>(std::move(*settings), std::move(servers), runtime));
+  return Admin(std::make_unique<mysql::RowAdmin>(std::move(settings), std::move(servers), runtime));
 }
 
 Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec,
                                                     const Runtime& runtime) {
   using mysql::Strategy;
-  auto settings = mysql::settings_of(url, connect_timeout_of(spec.wait));
-  if (!settings) return settings.error();
+  TRY_ASSIGN(auto settings, mysql::settings_of(url, connect_timeout_of(spec.wait)));
   const mysql::Dial dial = mysql::connect_by_connector;
-  switch (settings->strategy) {
+  switch (settings.strategy) {
     case Strategy::kLease:
-      return std::unique_ptr<LockDriver>(std::make_unique<mysql::LeaseLock>(std::move(*settings), dial, spec, runtime));
+      return std::unique_ptr<LockDriver>(std::make_unique<mysql::LeaseLock>(std::move(settings), dial, spec, runtime));
     case Strategy::kSession:
     case Strategy::kRow:
-      if (const auto fits = check_bound(spec, *settings); !fits) return fits.error();
+      TRY(check_bound(spec, settings));
       return std::unique_ptr<LockDriver>(
-          std::make_unique<mysql::ConnectionBoundLock>(std::move(*settings), dial, spec, runtime));
+          std::make_unique<mysql::ConnectionBoundLock>(std::move(settings), dial, spec, runtime));
     case Strategy::kUnique:
     case Strategy::kOccupy:
       break;
   }
-  if (const auto fits = check_exclusive_only(spec, settings->store); !fits) return fits.error();
-  std::string store = settings->store;
+  TRY(check_exclusive_only(spec, settings.store));
+  std::string store = settings.store;
   return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(
-      mysql::row_lock(std::move(*settings), dial, spec, runtime), spec, std::move(store), runtime));
+      mysql::row_lock(std::move(settings), dial, spec, runtime), spec, std::move(store), runtime));
 }
 
 }  // namespace dlock

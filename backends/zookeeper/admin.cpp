@@ -63,9 +63,8 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   if (calls_) calls_->receive();
   if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {
     calls_.reset();
-    auto calls = ensemble_.connect(kSession, nullptr, until, nullptr);
-    if (!calls) return calls.error();
-    calls_ = std::move(*calls);
+    TRY_ASSIGN(auto calls, ensemble_.connect(kSession, nullptr, until, nullptr));
+    calls_ = std::move(calls);
   }
   return calls_.get();
 }
@@ -73,9 +72,8 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
 template <typename Read>
 std::invoke_result_t<Read, Calls&> ZookeeperAdmin::in_session(TimePoint until, const Read& read) {
   while (true) {
-    const auto calls = session(until);
-    if (!calls) return calls.error();
-    auto answer = read(**calls);
+    TRY_ASSIGN(const auto calls, session(until));
+    auto answer = read(*calls);
     if (answer || calls_->state() != SessionState::kExpired) return answer;
     if (runtime_.clock.now() + kNextSession >= until) return ends_every_session(store());
     runtime_.clock.sleep_until(runtime_.clock.now() + kNextSession);
@@ -90,17 +88,15 @@ Result<Calls*> ZookeeperAdmin::reached_session() {
 }
 
 Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
-  const auto directory = directory_of(ensemble_.root(), name);
-  if (!directory) return directory.error();
+  TRY_ASSIGN(const auto directory, directory_of(ensemble_.root(), name));
   return in_session(until, [&](Calls& calls) {
-    return read_present(calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
+    return read_present(calls, ensemble_.recipe(), directory, kMostListed, until, nullptr);
   });
 }
 
 Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
-  const auto present = present_at(name, soon());
-  if (!present) return present.error();
-  return shown(name, *present, soon());
+  TRY_ASSIGN(const auto present, present_at(name, soon()));
+  return shown(name, present, soon());
 }
 
 LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>& present, TimePoint until) {
@@ -112,7 +108,7 @@ LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>
 /// A node that is closed to us in a folder of locks is a lock, for all we know; at the root of an ensemble it is other
 /// programs'.
 Result<KnownLocks> ZookeeperAdmin::known_locks() {
-  if (const auto calls = reached_session(); !calls) return calls.error();
+  TRY(reached_session());
   const auto tree = in_session(
       soon(), [&](Calls& calls) { return walk(calls, ensemble_.root(), runtime_.clock.now() + kWalkBudget); });
   if (!tree) return tree.error();
@@ -170,9 +166,8 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   for (const Present& holder : holders) {
     changes.push_back(delete_node(holder.path));
     if (ensemble_.recipe() == Recipe::kSimple) {
-      const auto version = stamp_one_node(*calls_, holder.path, holder.participant.token, until);
-      if (!version) return version.error();
-      changes.back().version = *version;
+      TRY_ASSIGN(const auto version, stamp_one_node(*calls_, holder.path, holder.participant.token, until));
+      changes.back().version = version;
     }
     if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
     delay = std::max(delay, holder.ours->lock_delay);
@@ -184,9 +179,8 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   }
   if (delay > Duration(0)) {  // a session without a keeper ends by itself after the delay
     calls_.reset();
-    auto calls = ensemble_.connect(delay, nullptr, until, nullptr);
-    if (!calls) return calls.error();
-    calls_ = std::move(*calls);
+    TRY_ASSIGN(auto calls, ensemble_.connect(delay, nullptr, until, nullptr));
+    calls_ = std::move(calls);
   }
   const auto done = calls_->call(ask_change(changes), until, nullptr);
   if (delay > Duration(0)) {
@@ -205,46 +199,41 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
 Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,
                                                     const std::string& by) {
   const TimePoint until = soon();
-  auto present = present_at(name, until);
-  if (!present) return present.error();
-  std::erase_if(*present, [](const Present& one) { return !one.holds; });
-  if (present->empty() && shown.holders.empty()) return ForceReleased{};
+  TRY_ASSIGN(auto present, present_at(name, until));
+  std::erase_if(present, [](const Present& one) { return !one.holds; });
+  if (present.empty() && shown.holders.empty()) return ForceReleased{};
   std::set<Id> now;
-  for (const Present& one : *present) now.insert(id_of(one.participant));
+  for (const Present& one : present) now.insert(id_of(one.participant));
   if (now != ids_of(shown.holders)) return other_holders(name);
-  if (!by.empty()) tell_who_frees(*present, by, until);
-  if (const auto freed = free(*present, until); !freed) return freed.error();
+  if (!by.empty()) tell_who_frees(present, by, until);
+  TRY(free(present, until));
   return ForceReleased{shown.holders};
 }
 
 Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
   const TimePoint until = soon();
-  const auto present = present_at(name, until);
-  if (!present) return present.error();
+  TRY_ASSIGN(const auto present, present_at(name, until));
   Result<void> asked = other_holders(name);
-  for (const Present& holder : *present) {
+  for (const Present& holder : present) {
     if (!holder.holds || !ids_of(shown.holders).contains(id_of(holder.participant))) continue;
     const bool curators = std::string_view(holder.kind).starts_with("Curator");
     if (!holder.ours && !curators) return cannot_be_asked(name, "it is a " + std::string(holder.kind));
     HolderRecord data = holder.ours.value_or(HolderRecord());
     data.revoked = data.revoked.empty() ? by : data.revoked;
-    const auto told =
-        calls_->call(ask_change({writing(holder, holder.ours ? encode(data) : "__REVOKE__")}), until, nullptr);
-    if (!told) return told.error();
-    if (told->code == Code::kOk) asked = {};
-    if (told->code == Code::kBadVersion) return revoke(name, shown, by);  // its node has changed since
+    TRY_ASSIGN(const auto told,
+               calls_->call(ask_change({writing(holder, holder.ours ? encode(data) : "__REVOKE__")}), until, nullptr));
+    if (told.code == Code::kOk) asked = {};
+    if (told.code == Code::kBadVersion) return revoke(name, shown, by);  // its node has changed since
   }
   return asked;
 }
 
 Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files,
                                                TimePoint until) {
-  auto lease = files.read(owner);
-  if (!lease) return lease.error();
-  if (*lease && (*lease)->name == name && (*lease)->store == store()) return std::move(**lease);
-  const auto present = present_at(name, until);
-  if (!present) return present.error();
-  for (const Present& one : *present) {
+  TRY_ASSIGN(auto lease, files.read(owner));
+  if (lease && lease->name == name && lease->store == store()) return std::move(*lease);
+  TRY_ASSIGN(const auto present, present_at(name, until));
+  for (const Present& one : present) {
     if (!one.holds || one.participant.owner != owner.text()) continue;
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a process (pid " + std::to_string(one.participant.pid) + " on " +
@@ -256,29 +245,25 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
 
 Result<ZookeeperAdmin::LeaseInHand> ZookeeperAdmin::take_in_hand(const LockName& name, const Owner& owner,
                                                                  TimePoint until) {
-  auto files = LeaseFiles::open(false);
-  if (!files) return files.error();
-  auto locked = files->lock(owner, until, runtime_.clock);
-  if (!locked) return locked.error();
-  auto lease = lease_of(name, owner, *files, until);
-  if (!lease) return lease.error();
-  return LeaseInHand{std::move(*files), std::move(*locked), std::move(*lease)};
+  TRY_ASSIGN(auto files, LeaseFiles::open(false));
+  TRY_ASSIGN(auto locked, files.lock(owner, until, runtime_.clock));
+  TRY_ASSIGN(auto lease, lease_of(name, owner, files, until));
+  return LeaseInHand{std::move(files), std::move(locked), std::move(lease)};
 }
 
 Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const TimePoint until = soon();
-  const auto ours = take_in_hand(name, owner, until);
-  if (!ours) return ours.error();
-  if (ours->lease.timeout != ttl + ours->lease.lock_delay && !stands_alone(ours->lease.key.server)) {
-    runtime_.clock.sleep_until(std::min(ours->lease.settled, runtime_.clock.now() + kLongestHalfTick));
+  TRY_ASSIGN(const auto ours, take_in_hand(name, owner, until));
+  if (ours.lease.timeout != ttl + ours.lease.lock_delay && !stands_alone(ours.lease.key.server)) {
+    runtime_.clock.sleep_until(std::min(ours.lease.settled, runtime_.clock.now() + kLongestHalfTick));
   }
-  const auto renewed = renew_lease(ensemble_, ours->lease, ttl, until);
-  if (!renewed && renewed.error().code == ErrorCode::kLost) ours->files.remove(owner);
+  const auto renewed = renew_lease(ensemble_, ours.lease, ttl, until);
+  if (!renewed && renewed.error().code == ErrorCode::kLost) ours.files.remove(owner);
   if (!renewed) return renewed.error();
-  DetachedLease again = ours->lease;
+  DetachedLease again = ours.lease;
   again.timeout = ttl + again.lock_delay;
   again.key = *renewed;
-  (void)ours->files.write(again);  // its time counts from now
+  (void)ours.files.write(again);  // its time counts from now
   return HeldLock{name, owner, again.token, store()};
 }
 
@@ -292,15 +277,14 @@ bool ZookeeperAdmin::stands_alone(const std::string& server) const {
 /// A lease of `acquire --watch-pid` has a keeper, with a session that cannot be taken over: its nodes are deleted, and
 /// the keeper sees that. False: no such lease is there.
 Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& owner, TimePoint until) {
-  auto present = present_at(name, until);
-  if (!present) return present.error();
-  std::erase_if(*present, [&](const Present& one) {
+  TRY_ASSIGN(auto present, present_at(name, until));
+  std::erase_if(present, [&](const Present& one) {
     const bool watched = one.ours && one.ours->left_to.value_or(0) > 0;
     return !one.holds || !watched || one.participant.owner != owner.text();
   });
-  if (present->empty()) return false;
-  for (Present& one : *present) one.ours->lock_delay = Duration(0);  // it ends in order
-  if (const auto freed = free(*present, until); !freed) return freed.error();
+  if (present.empty()) return false;
+  for (Present& one : present) one.ours->lock_delay = Duration(0);  // it ends in order
+  TRY(free(present, until));
   return true;
 }
 
@@ -308,9 +292,8 @@ Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
   const auto ours = take_in_hand(name, owner, until);
   if (!ours && ours.error().code == ErrorCode::kUnsupported) {
-    const auto released = release_watched(name, owner, until);
-    if (!released) return released.error();
-    if (*released) return {};
+    TRY_ASSIGN(const auto released, release_watched(name, owner, until));
+    if (released) return {};
   }
   if (!ours) return ours.error();
   auto ended = end_lease(ensemble_, ours->lease, until);
@@ -335,9 +318,8 @@ Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::ve
   for (const Owner& owner : files->owners()) {
     const auto lease = files->read(owner);
     if (!lease || !*lease || (*lease)->store != store()) continue;
-    const auto node = calls_->call_until(ask_stat((*lease)->paths.front()), until, nullptr);
-    if (!node) return node.error();
-    if (node->code == Code::kOk && node->stat.ephemeral_owner == (*lease)->key.id) continue;
+    TRY_ASSIGN(const auto node, calls_->call_until(ask_stat((*lease)->paths.front()), until, nullptr));
+    if (node.code == Code::kOk && node.stat.ephemeral_owner == (*lease)->key.id) continue;
     if (!dry_run) files->remove(owner);
     swept.push_back({(*lease)->name, "the session of a lease that has ended"});
   }
@@ -348,35 +330,31 @@ Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::ve
 /// so that those above become empty.
 Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
   const TimePoint until = runtime_.clock.now() + kWalkBudget;
-  const auto calls = reached_session();
-  if (!calls) return calls.error();
-  auto tree = walk(**calls, ensemble_.root(), until);
-  if (!tree) return tree.error();
+  TRY_ASSIGN(const auto calls, reached_session());
+  TRY_ASSIGN(auto tree, walk(*calls, ensemble_.root(), until));
   std::vector<Swept> swept;
   std::set<std::string> gone;
-  for (auto node = tree->rbegin(); node != tree->rend(); ++node) {
+  for (auto node = tree.rbegin(); node != tree.rend(); ++node) {
     const auto name = name_of_directory(ensemble_.root(), node->path);
     const bool is_empty = std::all_of(node->children.begin(), node->children.end(), [&](const std::string& child) {
       return gone.contains(node->path + "/" + child);
     });
     if (!name || !is_empty || node->closed || node->stat.ephemeral_owner != 0) continue;
-    const auto data = (*calls)->call_until(ask_data(node->path), until, nullptr);
+    const auto data = calls->call_until(ask_data(node->path), until, nullptr);
     if (!data) return data.error();
     if (data->code != Code::kOk || data->data != kDirectoryData) continue;
     if (!dry_run) {
       const Change removal = delete_node(node->path);
-      const auto removed = (*calls)->call(ask_change({removal}), until, nullptr);
-      if (!removed) return removed.error();
-      if (removed->code != Code::kOk) continue;  // it is in use again
+      TRY_ASSIGN(const auto removed, calls->call(ask_change({removal}), until, nullptr));
+      if (removed.code != Code::kOk) continue;  // it is in use again
     }
     gone.insert(node->path);
     swept.push_back({*name, "an empty lock directory"});
   }
-  if (const auto leases = sweep_leases(dry_run, until, swept); !leases) return leases.error();
+  TRY(sweep_leases(dry_run, until, swept));
   StockSession stocks(ensemble_, runtime_);
-  auto left = sweep_stocks(stocks, dry_run, {until});
-  if (!left) return left.error();
-  std::move(left->begin(), left->end(), std::back_inserter(swept));
+  TRY_ASSIGN(auto left, sweep_stocks(stocks, dry_run, {until}));
+  std::move(left.begin(), left.end(), std::back_inserter(swept));
   return swept;
 }
 
@@ -391,11 +369,10 @@ std::vector<Finding> ZookeeperAdmin::diagnose() {
 Result<AdminCommon::GiveBack> ZookeeperAdmin::take_for_ping(const LockName& name) {
   const TimePoint until = soon();
   calls_.reset();
-  const auto calls = session(until);
-  if (!calls) return calls.error();
+  TRY_ASSIGN(const auto calls, session(until));
   const Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", name.text()))};
-  const auto contender = std::make_shared<ContenderStore>(**calls, stage, "dlock");
-  if (const auto taken = contender->enter(until, nullptr); !taken) return taken.error();
+  const auto contender = std::make_shared<ContenderStore>(*calls, stage, "dlock");
+  TRY(contender->enter(until, nullptr));
   return GiveBack([contender, until] { return contender->remove(until); });
 }
 

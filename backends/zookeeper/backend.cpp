@@ -8,29 +8,24 @@
 namespace dlock {
 
 Result<std::unique_ptr<LockAdmin>> make_zookeeper_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
-  if (!ensemble) return ensemble.error();
-  return std::unique_ptr<LockAdmin>(std::make_unique<zookeeper::ZookeeperAdmin>(std::move(*ensemble), runtime));
+  TRY_ASSIGN(auto ensemble, zookeeper::Ensemble::of(url, runtime.clock));
+  return std::unique_ptr<LockAdmin>(std::make_unique<zookeeper::ZookeeperAdmin>(std::move(ensemble), runtime));
 }
 
 Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, const LockSpec& spec,
                                                         const Runtime& runtime) {
-  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
-  if (!ensemble) return ensemble.error();
-  auto directory = zookeeper::directory_of(ensemble->root(), spec.name);
-  if (!directory) return directory.error();
-  if (spec.fair && ensemble->recipe() == zookeeper::Recipe::kSimple) {
+  TRY_ASSIGN(auto ensemble, zookeeper::Ensemble::of(url, runtime.clock));
+  TRY_ASSIGN(auto directory, zookeeper::directory_of(ensemble.root(), spec.name));
+  if (spec.fair && ensemble.recipe() == zookeeper::Recipe::kSimple) {
     return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave the option out, or use recipe=curator"};
   }
   if (spec.take && (spec.left_to == 0 || spec.at_least > Duration(0))) {
     const auto files = zookeeper::LeaseFiles::open(true);
-    const auto fit = files ? files->check() : files.error();
-    if (!fit) return fit.error();
+    TRY(files ? files->check() : files.error());
   }
-  auto stages = zookeeper::stages_of(ensemble->recipe(), *directory, spec.mode, spec.permits);
-  if (!stages) return stages.error();
+  TRY_ASSIGN(auto stages, zookeeper::stages_of(ensemble.recipe(), directory, spec.mode, spec.permits));
   return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(
-      std::move(*ensemble), spec, std::move(*directory), std::move(*stages), runtime));
+      std::move(ensemble), spec, std::move(directory), std::move(stages), runtime));
 }
 
 }  // namespace dlock

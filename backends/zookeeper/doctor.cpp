@@ -134,13 +134,12 @@ Finding rights(Calls& calls, const std::string& root, TimePoint until) {
 }  // namespace
 
 Result<std::string> ask_server(const std::string& address, std::string_view word, TimePoint until, Clock& clock) {
-  const auto fd = connect_to(address, until, clock);
-  if (!fd) return fd.error();
-  if (send(fd->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return failed(address, errno_text(errno));
+  TRY_ASSIGN(const auto fd, connect_to(address, until, clock));
+  if (send(fd.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return failed(address, errno_text(errno));
   std::string text;
   char buffer[4096];
-  while (wait_for(fd->get(), POLLIN, until, clock)) {
-    const ssize_t size = recv(fd->get(), buffer, sizeof buffer, 0);
+  while (wait_for(fd.get(), POLLIN, until, clock)) {
+    const ssize_t size = recv(fd.get(), buffer, sizeof buffer, 0);
     if (size == 0) return text;
     if (size < 0 && errno != EAGAIN && errno != EINTR) return failed(address, errno_text(errno));
     if (size > 0) text.append(buffer, static_cast<std::size_t>(size));

@@ -17,18 +17,16 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
   const std::string path = directory + "/" + name;
   while (true) {
     // Through the leader: a server that lags could show a lower one.
-    const auto synced = calls.call_until(ask_sync(path), until, nullptr);
-    if (!synced) return synced.error();
-    const auto seen = calls.call_until(ask_data(path), until, nullptr);
-    if (!seen) return seen.error();
+    TRY(calls.call_until(ask_sync(path), until, nullptr));
+    TRY_ASSIGN(const auto seen, calls.call_until(ask_data(path), until, nullptr));
     Result<Answer> changed = Error{};
-    if (seen->code == Code::kNoNode) {
+    if (seen.code == Code::kNoNode) {
       const auto made = make_directory(calls, directory, true, "", until, nullptr);
       if (!made && (made.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) return made.error();
       if (!made) continue;
       changed = change(calls, create_node(path, token.text()), until);
     } else {
-      const auto highest = FencingToken::parse(seen->data);
+      const auto highest = FencingToken::parse(seen.data);
       if (!highest) {
         return Error{ErrorCode::kMisconfigured, path + " on " + calls.store() + " does not hold a token",
                      "find out who wrote it; after deleting it the highest token is forgotten"};
@@ -38,7 +36,7 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
                      "token " + token.text() + " is older than " + highest->text() + ", which this resource has seen"};
       }
       if (token == *highest) return {};
-      changed = change(calls, set_node(path, token.text(), seen->stat.version), until);
+      changed = change(calls, set_node(path, token.text(), seen.stat.version), until);
     }
     if (changed && changed->code == Code::kOk) return {};
     if (!changed && (changed.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) {

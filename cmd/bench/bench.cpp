@@ -62,9 +62,8 @@ Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, co
   while (samples.size() < plan.rounds && clock.now() - start < plan.time) {
     spec.owner = Owner::random();
     const TimePoint begin = clock.now();
-    const auto give_back = take(spec, runtime);
-    if (!give_back) return give_back.error();
-    if (auto released = (*give_back)(); !released) return released.error();
+    TRY_ASSIGN(const auto give_back, take(spec, runtime));
+    TRY((give_back)());
     samples.push_back(clock.now() - begin);
   }
   result.took = clock.now() - start;
@@ -123,17 +122,15 @@ Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, co
     result.fewest = std::min(result.fewest, lanes[i].rounds);
     result.most = std::max(result.most, lanes[i].rounds);
   }
-  auto hand_over = gathered(lanes, pids.size());
-  if (!hand_over) return hand_over.error();
-  result.hand_over = std::move(*hand_over);
+  TRY_ASSIGN(auto hand_over, gathered(lanes, pids.size()));
+  result.hand_over = std::move(hand_over);
   return result;
 }
 
 TakeLock take_session(OpenSession open) {
   return [open = std::move(open)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
-    auto opened = open(spec);
-    if (!opened) return opened.error();
-    const std::shared_ptr<LockSession> session = std::move(*opened);
+    TRY_ASSIGN(auto opened, open(spec));
+    const std::shared_ptr<LockSession> session = std::move(opened);
     auto answer = acquire_and_wait(*session, runtime.clock);
     if (auto* refused = std::get_if<Refused>(&answer)) return std::move(refused->error);
     return GiveBack([session, &runtime] { return release_and_wait(*session, runtime.clock, kReleaseTime); });
@@ -142,9 +139,8 @@ TakeLock take_session(OpenSession open) {
 
 TakeLock take_kept(KeepLock keep) {
   return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
-    auto opened = keep(spec, runtime);
-    if (!opened) return opened.error();
-    const std::shared_ptr<LockDriver> lock = std::move(*opened);
+    TRY_ASSIGN(auto opened, keep(spec, runtime));
+    const std::shared_ptr<LockDriver> lock = std::move(opened);
     NoControl control;
     auto answer = lock->acquire(control);
     if (!answer) return Error{ErrorCode::kInternal, "the lock was neither granted nor refused"};

@@ -64,9 +64,8 @@ class Taker {
 
   Result<void> take(Stock& stock) {
     const StockRequest request{name_, next_id(), 1};
-    const auto answer = stock.take(request, start_by_chance(), {clock_.now() + kTakeBudget});
-    if (!answer) return answer.error();
-    return std::holds_alternative<StockTaken>(*answer) ? Result<void>() : Error{ErrorCode::kShort, "out of stock"};
+    TRY_ASSIGN(const auto answer, stock.take(request, start_by_chance(), {clock_.now() + kTakeBudget}));
+    return std::holds_alternative<StockTaken>(answer) ? Result<void>() : Error{ErrorCode::kShort, "out of stock"};
   }
 
   Result<void> order(const std::shared_ptr<Stock>& stock) {
@@ -148,9 +147,8 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   keeps_it_open.reset();
   reap_takers(pids, signals, clock);
   row.took = clock.now() - start;
-  auto orders = gathered(lanes, pids.size());
-  if (!orders) return orders.error();
-  row.order = std::move(*orders);
+  TRY_ASSIGN(auto orders, gathered(lanes, pids.size()));
+  row.order = std::move(orders);
   row.orders = row.order.count();
   return {};
 }
@@ -167,9 +165,8 @@ std::string column(std::string text, std::size_t width, bool left = false) {
 
 template <typename Call>
 Result<void> on_client(const StockClients& clients, const Runtime& runtime, Call call) {
-  const auto stock = clients.connect(runtime);
-  if (!stock) return stock.error();
-  return call(**stock);
+  TRY_ASSIGN(const auto stock, clients.connect(runtime));
+  return call(*stock);
 }
 
 std::vector<StockBenchRow> plan() {

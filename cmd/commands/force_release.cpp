@@ -140,20 +140,18 @@ Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& b
 /// The freed holders: exactly the holders that were shown and confirmed.
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
-  auto state = backend.inspect(name);
-  if (!state) return state.error();
-  find_commands(state->holders, runtime.clock.wall());
-  if (auto refused = refuse_data(*state, options)) return std::move(*refused);
-  if (state->holders.empty() && unheard(*state).empty()) {
-    if (auto elsewhere =
-            held_elsewhere(*state, options, backend, options.yes ? "force-release --yes" : "force-release"))
+  TRY_ASSIGN(auto state, backend.inspect(name));
+  find_commands(state.holders, runtime.clock.wall());
+  if (auto refused = refuse_data(state, options)) return std::move(*refused);
+  if (state.holders.empty() && unheard(state).empty()) {
+    if (auto elsewhere = held_elsewhere(state, options, backend, options.yes ? "force-release --yes" : "force-release"))
       return std::move(*elsewhere);
-    std::string remark = why_free_text(*state, backend);
-    return Freed{std::move(*state), {}, std::move(remark)};
+    std::string remark = why_free_text(state, backend);
+    return Freed{std::move(state), {}, std::move(remark)};
   }
-  if (auto expected = expect_token(*state, options); !expected) return expected.error();
-  if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
-  return free_holders(std::move(*state), options, backend, runtime);
+  TRY(expect_token(state, options));
+  TRY(confirm(state, options, runtime, input));
+  return free_holders(std::move(state), options, backend, runtime);
 }
 
 int free_one(const LockName& key, const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,

@@ -29,9 +29,8 @@ Result<std::optional<std::string>> wanted_store(const Options& options, const Ru
   if (!options.store_typed) return std::optional<std::string>();
   const BackendUrl& url = options.backends.front();
   if (!url.is_local()) return std::optional(url.redacted());
-  const auto admin = open_admin(url, runtime);  // it knows its directory, and is asked for nothing
-  if (!admin) return admin.error();
-  const auto* here = std::get_if<std::unique_ptr<LockAdmin>>(&*admin);
+  TRY_ASSIGN(const auto admin, open_admin(url, runtime));  // it knows its directory, and is asked for nothing
+  const auto* here = std::get_if<std::unique_ptr<LockAdmin>>(&admin);
   return std::optional(here ? (*here)->store() : url.redacted());
 }
 
@@ -110,9 +109,8 @@ int follow(News told, const Options& options, const std::optional<std::string>& 
   constexpr std::chrono::seconds kInterval{1};
   const auto news = [&]() -> Result<std::string> {
     const WallTime now = runtime.clock.wall();
-    const auto history = read_history(options.events, now);
-    if (!history) return history.error();
-    const auto ended = told.take(wanted(*history, options, store, now));
+    TRY_ASSIGN(const auto history, read_history(options.events, now));
+    const auto ended = told.take(wanted(history, options, store, now));
     if (ended.empty()) return std::string();
     return options.json ? history_json(ended, {}) : attempts_text(ended, out.look());
   };

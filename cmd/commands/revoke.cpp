@@ -33,9 +33,8 @@ class Revocation {
       : options_(options), backend_(backend), runtime_(runtime), began_(runtime.clock.now()) {}
 
   Result<void> run() {
-    auto state = backend_.inspect(options_.keys.front());
-    if (!state) return state.error();
-    asked_ = std::move(*state);
+    TRY_ASSIGN(auto state, backend_.inspect(options_.keys.front()));
+    asked_ = std::move(state);
     find_commands(asked_.holders, runtime_.clock.wall());
     if (asked_.holders.empty() && is_pattern(asked_.name)) {
       return Error{ErrorCode::kInvalid, "revoke takes no pattern, and no held lock is called " + asked_.name.text(),
@@ -101,10 +100,9 @@ class Revocation {
 
   /// One of those that were asked and hold it still.
   Result<std::optional<Participant>> one_of_the_asked() {
-    auto state = backend_.inspect(asked_.name);
-    if (!state) return state.error();
-    keep_commands(state->holders, asked_.holders);
-    for (const Participant& holder : state->holders) {
+    TRY_ASSIGN(auto state, backend_.inspect(asked_.name));
+    keep_commands(state.holders, asked_.holders);
+    for (const Participant& holder : state.holders) {
       if (was_asked(holder) && is_hold(holder.standing)) return std::optional(holder);
     }
     return std::optional<Participant>();
@@ -130,16 +128,15 @@ class Revocation {
 
   /// Exactly those that were asked: whoever came in beside them keeps it.
   Result<void> free() {
-    auto state = backend_.inspect(asked_.name);
-    if (!state) return state.error();
+    TRY_ASSIGN(auto state, backend_.inspect(asked_.name));
     const auto is_other = [this](const Participant& holder) { return !was_asked(holder); };
-    if (std::any_of(state->holders.begin(), state->holders.end(), is_other)) {
+    if (std::any_of(state.holders.begin(), state.holders.end(), is_other)) {
       return Error{
           ErrorCode::kBusy, asked_.name.text() + " now has holders that were not asked to end",
           "to ask them too, run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
     }
-    OldHolders old(state->holders, runtime_);
-    auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));
+    OldHolders old(state.holders, runtime_);
+    auto freed = backend_.force_release(asked_.name, state, who_asks(options_.reason));
     if (!freed) return freed.error();
     outcome_ = "forced";
     keep_commands(freed->freed, asked_.holders);

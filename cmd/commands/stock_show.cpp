@@ -67,9 +67,8 @@ Result<ShownStocks> look_at(const Options& options, Stock& stock, const Runtime&
   const auto soon = [&] { return CallLimit{runtime.clock.now() + options.connect_timeout}; };
   std::vector<LockName> names = options.keys;
   if (names.empty()) {
-    auto all = stock.names(soon());
-    if (!all) return all.error();
-    names = std::move(*all);
+    TRY_ASSIGN(auto all, stock.names(soon()));
+    names = std::move(all);
   }
   ShownStocks shown;
   for (const LockName& name : names) {
@@ -151,10 +150,9 @@ int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Out
   if (options.watch) {
     std::string before;
     const auto news = [&]() -> Result<std::string> {
-      const auto shown = look_at(options, stock, runtime);
-      if (!shown) return shown.error();
-      std::string text = text_of(*shown, options, stock, out.look());
-      if (text.empty() && !shown->unreadable.empty()) return shown->unreadable.front();
+      TRY_ASSIGN(const auto shown, look_at(options, stock, runtime));
+      std::string text = text_of(shown, options, stock, out.look());
+      if (text.empty() && !shown.unreadable.empty()) return shown.unreadable.front();
       if (text == before) return std::string();
       return before = std::move(text);
     };

@@ -22,15 +22,14 @@ class Splitter {
   Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv), start_(at_), begin_(at_) {}
 
   Result<Arguments> split() {
-    if (auto read = read_command(); !read) return read.error();
+    TRY(read_command());
     if (done_) return std::move(out_);
     if (out_.command == Command::kComplete) return take_unfinished();
     const Operands shape = command_row(out_.command).shape;
     const bool stops = shape == Operands::kKeysAndCommand || shape == Operands::kFence;
-    auto read = stops                       ? read_with_child(shape == Operands::kFence ? 2 : 1)
-                : shape == Operands::kStock ? read_stock()
-                                            : read_plain();
-    if (!read) return read.error();
+    TRY(stops                       ? read_with_child(shape == Operands::kFence ? 2 : 1)
+        : shape == Operands::kStock ? read_stock()
+                                    : read_plain());
     return std::move(out_);
   }
 
@@ -233,11 +232,10 @@ class Splitter {
   /// The other commands: options and operands in any order, only operands behind "--".
   Result<void> read_plain() {
     char** const split = find_split(at_);
-    auto given = read_given_options({at_, split}, OperandsMay::kStandAnywhere, command_);
-    if (!given) return given.error();
-    take_options(*given);
+    TRY_ASSIGN(auto given, read_given_options({at_, split}, OperandsMay::kStandAnywhere, command_));
+    take_options(given);
     if (done_) return {};
-    out_.words.assign(given->operands.begin(), given->operands.end());
+    out_.words.assign(given.operands.begin(), given.operands.end());
     if (split != end_) {
       for (at_ = split + 1; at_ != end_; ++at_) out_.words.emplace_back(*at_);
     }
@@ -260,10 +258,9 @@ class Splitter {
 
   /// All options up to the first operand or `stop`. `command_` is null before the command.
   Result<void> read_options(char** stop) {
-    auto given = read_given_options({at_, stop}, OperandsMay::kEndOptions, command_);
-    if (!given) return given.error();
-    at_ = stop - given->rest.size();
-    take_options(*given);
+    TRY_ASSIGN(auto given, read_given_options({at_, stop}, OperandsMay::kEndOptions, command_));
+    at_ = stop - given.rest.size();
+    take_options(given);
     return {};
   }
 

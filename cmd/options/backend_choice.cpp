@@ -116,12 +116,11 @@ Result<void> add_password(BackendUrl& url, const Environment& environment, std::
                           std::vector<std::string>& warnings) {
   if (url.is_local()) return {};
   if (const std::string path = password_file(url, environment); !path.empty()) {
-    auto password = read_password_file(path);
-    if (!password) return password.error();
+    TRY_ASSIGN(auto password, read_password_file(path));
     const bool guarded =
         !environment.credentials.empty() && path.starts_with(std::string(environment.credentials) + "/");
-    if (!password->warning.empty() && !guarded) warnings.push_back(std::move(password->warning));
-    url.password = std::move(password->text);
+    if (!password.warning.empty() && !guarded) warnings.push_back(std::move(password.warning));
+    url.password = std::move(password.text);
     return {};
   }
   const bool url_wins = typed && !url.password.empty();

@@ -211,18 +211,16 @@ Result<void> read_run_options(const OptionReader& from, const Arguments& argumen
 Result<void> read_once_options(const OptionReader& from, Options& options) {
   const Setting* slot = from.find(OptionId::kOnce);
   if (options.command == Command::kRelease && from.find(OptionId::kSlot) != nullptr) {
-    auto name = LockName::of_slot(options.keys.front(), options.slot);
-    if (!name) return name.error();
-    options.keys.front() = std::move(*name);
+    TRY_ASSIGN(auto name, LockName::of_slot(options.keys.front(), options.slot));
+    options.keys.front() = std::move(name);
   }
   if (slot == nullptr && from.given_by_flag(OptionId::kRemember)) {
     return usage_error("--remember means nothing without --once", "add --once SLOT");
   }
   if (slot == nullptr) return {};
   if (auto fits = check_fits(options); !fits) return fits;
-  auto name = LockName::of_slot(options.keys.front(), slot->value());
-  if (!name) return name.error();
-  OncePolicy once{.slot = std::move(*name), .remember = kRemembered};
+  TRY_ASSIGN(auto name, LockName::of_slot(options.keys.front(), slot->value()));
+  OncePolicy once{.slot = std::move(name), .remember = kRemembered};
   if (auto read = read_remembered(from, once); !read) return read;
   options.once = std::move(once);
   if (from.find(OptionId::kConflictExitCode) != nullptr) options.repeated_exit_code = options.conflict_exit_code;

@@ -105,7 +105,7 @@ class Placer {
   }
 
   Result<void> add_show_and_key() {
-    if (const auto key = LockName::parse(arguments_.words[1]); !key) return key.error();
+    TRY(LockName::parse(arguments_.words[1]));
     return add_words();
   }
 
@@ -167,9 +167,8 @@ class Placer {
 
   Result<void> add_key_and_token() {
     if (auto added = add_keys(1); !added) return added;
-    auto token = FencingToken::parse(arguments_.words[1]);
-    if (!token) return token.error();
-    options_.token = *token;
+    TRY_ASSIGN(auto token, FencingToken::parse(arguments_.words[1]));
+    options_.token = token;
     return {};
   }
 

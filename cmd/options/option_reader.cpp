@@ -96,9 +96,8 @@ Result<void> OptionReader::read(OptionId id, std::int64_t least, std::int64_t mo
   return read_with(
       id,
       [least, most](std::string_view text) -> Result<int> {
-        auto number = parse_number(text, least, most);
-        if (!number) return number.error();
-        return static_cast<int>(*number);
+        TRY_ASSIGN(auto number, parse_number(text, least, most));
+        return static_cast<int>(number);
       },
       out);
 }
@@ -115,7 +114,7 @@ Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
   if (setting == nullptr) return otherwise;
   auto number = parse_choice(setting->value(), option_row(id).value.name);
   if (number) return find(id) != nullptr ? *number : otherwise;
-  if (auto refused = refuse(at(*setting, number.error())); !refused) return refused.error();
+  TRY(refuse(at(*setting, number.error())));
   return otherwise;
 }
 
@@ -154,12 +153,10 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
 
 Result<WarnHeld> parse_warn_held(std::string_view text) {
   const std::size_t equals = text.find('=');
-  auto after = parse_duration(text.substr(0, equals));
-  if (!after) return after.error();
-  if (equals == std::string_view::npos) return WarnHeld{*after, std::nullopt};
-  auto status = parse_number(text.substr(equals + 1), 0, 255);
-  if (!status) return status.error();
-  return WarnHeld{*after, static_cast<int>(*status)};
+  TRY_ASSIGN(auto after, parse_duration(text.substr(0, equals)));
+  if (equals == std::string_view::npos) return WarnHeld{after, std::nullopt};
+  TRY_ASSIGN(auto status, parse_number(text.substr(equals + 1), 0, 255));
+  return WarnHeld{after, static_cast<int>(status)};
 }
 
 Result<std::string> parse_reason(std::string_view text) {

@@ -63,9 +63,8 @@ class OptionReader {
   /// `Choice` is an enum whose enumerators stand in the order of the option's choices.
   template <typename Choice>
   Result<void> read_choice(OptionId id, Choice& out) const {
-    auto chosen = read_choice_number(id, static_cast<int>(out));
-    if (!chosen) return chosen.error();
-    out = static_cast<Choice>(*chosen);
+    TRY_ASSIGN(auto chosen, read_choice_number(id, static_cast<int>(out)));
+    out = static_cast<Choice>(chosen);
     return {};
   }
   /// With a function of your own, string_view -> Result<T>.

@@ -54,9 +54,8 @@ class Composer {
   Result<Options> compose() {
     options_.command = arguments_.command;
     if (needs_no_backend(arguments_)) return without_settings();
-    auto config = merge_settings(arguments_, environment_);
-    if (!config) return config.error();
-    options_.config = std::move(*config);
+    TRY_ASSIGN(auto config, merge_settings(arguments_, environment_));
+    options_.config = std::move(config);
     options_.warnings = odd_variables(environment_);
     if (options_.command != Command::kDoctor) warn_of_files_left_out();
     if (finds_all_mistakes(arguments_)) return find_mistakes();
@@ -104,7 +103,7 @@ class Composer {
     mistakes_ = &found;  // what is wrong with these is known by now
     options_.backends.emplace_back().scheme = "local";
     for (const Step step : {&Composer::read_style, &Composer::read_switches, &Composer::read_operands}) {
-      if (auto done = (this->*step)(); !done) return done.error();
+      TRY((this->*step)());
     }
     return std::move(options_);
   }
@@ -152,7 +151,7 @@ class Composer {
   Result<Options> without_settings() {
     options_.backends.emplace_back().scheme = "local";
     options_.json = arguments_.find(OptionId::kJson) != nullptr;
-    if (auto read = read_operands(); !read) return read.error();
+    TRY(read_operands());
     return std::move(options_);
   }
 
@@ -376,10 +375,9 @@ bool asks_for_json_log(int argc, char** argv) {
 }
 
 Result<Options> parse_command_line(int argc, char** argv, char** environment) {
-  auto arguments = split_arguments(argc, argv);
-  if (!arguments) return arguments.error();
+  TRY_ASSIGN(auto arguments, split_arguments(argc, argv));
   const Environment surroundings = read_environment(environment);
-  return Composer(*arguments, surroundings).compose();
+  return Composer(arguments, surroundings).compose();
 }
 
 }  // namespace dlock

@@ -101,9 +101,8 @@ class Reader {
   Result<void> read_action() {
     if (arguments_.words.empty())
       return usage_error("'dlock stock' needs an action", "the actions are " + all_actions());
-    auto row = find_stock_action(arguments_.words.front(), "the actions are " + all_actions());
-    if (!row) return row.error();
-    row_ = *row;
+    TRY_ASSIGN(auto row, find_stock_action(arguments_.words.front(), "the actions are " + all_actions()));
+    row_ = row;
     stock_.action = row_->action;
     return {};
   }
@@ -118,9 +117,8 @@ class Reader {
       if (row_->action == StockAction::kShow) return {};
       return usage_error(what + " needs the NAME of the stock", usage_of(*row_));
     }
-    auto name = LockName::parse(arguments_.words[1]);
-    if (!name) return name.error();
-    options_.keys.push_back(std::move(*name));
+    TRY_ASSIGN(auto name, LockName::parse(arguments_.words[1]));
+    options_.keys.push_back(std::move(name));
     return {};
   }
 

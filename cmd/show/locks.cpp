@@ -63,10 +63,9 @@ namespace {
 Result<LiveLocks> look_at_keys(const std::vector<LockName>& keys, LockAdmin& backend) {
   LiveLocks wanted;
   if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
-    auto live = backend.inspect_all();
-    if (!live) return live.error();
-    wanted.unreadable = std::move(live->unreadable);
-    for (LockState& state : live->locks) {
+    TRY_ASSIGN(auto live, backend.inspect_all());
+    wanted.unreadable = std::move(live.unreadable);
+    for (LockState& state : live.locks) {
       const bool meant = std::any_of(keys.begin(), keys.end(),
                                      [&](const LockName& key) { return is_pattern(key) && matches(key, state); });
       if (meant) wanted.locks.push_back(std::move(state));
@@ -74,9 +73,8 @@ Result<LiveLocks> look_at_keys(const std::vector<LockName>& keys, LockAdmin& bac
   }
   for (const LockName& key : keys) {
     if (is_pattern(key)) continue;
-    auto state = backend.inspect(key);
-    if (!state) return state.error();
-    wanted.locks.push_back(std::move(*state));
+    TRY_ASSIGN(auto state, backend.inspect(key));
+    wanted.locks.push_back(std::move(state));
   }
   put_in_order(wanted.locks);
   return wanted;

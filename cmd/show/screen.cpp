@@ -167,11 +167,10 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
   Seen seen;
   bool warned = false;
   const auto news = [&]() -> Result<std::string> {
-    const auto live = look_at_locks(options, backend, runtime.clock);
-    if (!live) return live.error();
-    if (!live->unreadable.empty() && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
-    warned = !live->unreadable.empty();
-    const auto changed = changes(live->locks, seen);
+    TRY_ASSIGN(const auto live, look_at_locks(options, backend, runtime.clock));
+    if (!live.unreadable.empty() && !warned) runtime.log.warn(unreadable_error(live, backend).message);
+    warned = !live.unreadable.empty();
+    const auto changed = changes(live.locks, seen);
     return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
   };
   return watch_news(options.interval.value_or(std::chrono::seconds(1)), news, runtime, out);

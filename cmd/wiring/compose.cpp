@@ -49,13 +49,11 @@ Result<std::string> need_program(const BackendUrl& url) {
 template <typename Port, typename Open>
 Result<Opened<Port>> open_port(const BackendUrl& url, Open open, const Runtime& runtime) {
   if (const RegisteredBackend* here = find_built_in(url); here && here->*open) {
-    auto port = (here->*open)(url, runtime);
-    if (!port) return port.error();
-    return Opened<Port>(std::move(*port));
+    TRY_ASSIGN(auto port, (here->*open)(url, runtime));
+    return Opened<Port>(std::move(port));
   }
-  const auto program = need_program(url);
-  if (!program) return program.error();
-  return Opened<Port>(OtherProgram{*program});
+  TRY_ASSIGN(const auto program, need_program(url));
+  return Opened<Port>(OtherProgram{program});
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
@@ -171,9 +169,8 @@ KeepLock keep_here(const BackendUrl& url) {
 }
 
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
-  auto store = open_stock(url, runtime);
-  if (!store) return store.error();
-  if (const auto* other = std::get_if<OtherProgram>(&*store)) return StockClients{other->path, {}, {}};
+  TRY_ASSIGN(auto store, open_stock(url, runtime));
+  if (const auto* other = std::get_if<OtherProgram>(&store)) return StockClients{other->path, {}, {}};
   const RegisteredBackend* here = find_built_in(url);
   return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }, keep_here(url)};
 }
@@ -187,9 +184,8 @@ Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Option
     if (options.stock) spec.stock = options.stock->claim;
     spec.take = intent == Intent::kTake;
     if (held) spec.ancestor = find_claim(held, store.name, name);
-    auto session = store.open(spec);
-    if (!session) return session.error();
-    sessions.push_back(std::move(*session));
+    TRY_ASSIGN(auto session, store.open(spec));
+    sessions.push_back(std::move(session));
   }
   if (options.once) return once_session(store, options, std::move(sessions.front()), runtime);
   if (sessions.size() == 1) return std::move(sessions.front());

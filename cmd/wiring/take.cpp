@@ -118,19 +118,17 @@ Log log_about(const Store& store, const Options& options, const Runtime& runtime
 
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals) {
-  if (auto fit = check_event_file(options.events); !fit) return fit.error();
+  TRY(check_event_file(options.events));
   Taken taken;
   taken.started = runtime.clock.now();
   Progress progress(options, runtime);
   Watchers watchers(options, runtime, intent, progress);
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
-    auto store =
-        options.stock ? open_stock_keeper(options.backends[i], runtime) : open_store(options.backends[i], runtime);
-    if (!store) return store.error();
-    taken.store = std::move(*store);
-    auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);
-    if (!session) return session.error();
-    taken.session = std::move(*session);
+    TRY_ASSIGN(auto store, options.stock ? open_stock_keeper(options.backends[i], runtime)
+                                         : open_store(options.backends[i], runtime));
+    taken.store = std::move(store);
+    TRY_ASSIGN(auto session, open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime));
+    taken.session = std::move(session);
     progress.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
     supervise(taken, options, runtime, command, signals, watchers);
     if (!is_unreachable(taken.state) || i + 1 == options.backends.size()) break;

@@ -89,3 +89,17 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace dlock
+
+/// TRY(call): leaves the function with the error of `call`, a Result. TRY_ASSIGN(auto x, call): x is its value
+/// otherwise. Statements of their own, never the body of an `if`.
+#define TRY(...)                                                             \
+  do {                                                                       \
+    if (auto tried = (__VA_ARGS__); !tried) return std::move(tried).error(); \
+  } while (false)
+#define TRY_ASSIGN(declared, ...) DLOCK_TRY_ASSIGN(DLOCK_TRY_NAME(tried_in_line_, __LINE__), declared, __VA_ARGS__)
+#define DLOCK_TRY_ASSIGN(tried, declared, ...) \
+  auto tried = (__VA_ARGS__);                  \
+  if (!tried) return std::move(tried).error(); \
+  declared = *std::move(tried)
+#define DLOCK_TRY_NAME(word, line) DLOCK_TRY_JOINED(word, line)
+#define DLOCK_TRY_JOINED(word, line) word##line

@@ -80,11 +80,10 @@ class UrlReader {
     const UrlDirectories& known = table_of(scheme_).directories;
     if (!known.word.empty() && path == known.word) path = known.directory;
     if (!path.empty() && path.front() != '/') return malformed(scheme_, "the directory is not an absolute path");
-    auto decoded = percent_decode(scheme_, path);
-    if (!decoded) return decoded.error();
+    TRY_ASSIGN(auto decoded, percent_decode(scheme_, path));
     // One slash more would read as the beginning of a host when the URL is written out.
-    while (decoded->starts_with("//")) decoded->erase(0, 1);
-    url_.path = std::move(*decoded);
+    while (decoded.starts_with("//")) decoded.erase(0, 1);
+    url_.path = std::move(decoded);
     return read_query(rest);
   }
 
@@ -93,12 +92,10 @@ class UrlReader {
     if (at != std::string_view::npos) {
       if (auto one = check_user_part(text.substr(0, at)); !one) return one;
       std::string_view password = text.substr(0, at);
-      auto user = percent_decode(scheme_, cut(password, ':'));
-      if (!user) return user.error();
-      auto secret = percent_decode(scheme_, password);
-      if (!secret) return secret.error();
-      url_.user = std::move(*user);
-      url_.password = std::move(*secret);
+      TRY_ASSIGN(auto user, percent_decode(scheme_, cut(password, ':')));
+      TRY_ASSIGN(auto secret, percent_decode(scheme_, password));
+      url_.user = std::move(user);
+      url_.password = std::move(secret);
       text.remove_prefix(at + 1);
     }
     if (scheme_.shape == UrlShape::kSocket) {
@@ -166,9 +163,8 @@ class UrlReader {
   }
 
   Result<void> read_path(std::string_view text) {
-    auto decoded = percent_decode(scheme_, text);
-    if (!decoded) return decoded.error();
-    url_.path = std::move(*decoded);
+    TRY_ASSIGN(auto decoded, percent_decode(scheme_, text));
+    url_.path = std::move(decoded);
     if (url_.path == "/" && scheme_.shape != UrlShape::kSocket) url_.path.clear();
     return {};
   }
@@ -178,14 +174,11 @@ class UrlReader {
       std::string_view value = cut(text, '&');
       if (value.empty()) continue;
       const bool bare = value.find('=') == std::string_view::npos;
-      auto name = percent_decode(scheme_, cut(value, '='));
-      if (!name) return name.error();
-      auto decoded = percent_decode(scheme_, bare ? "1" : value);
-      if (!decoded) return decoded.error();
-      auto known = check_url_param(scheme_, *name, *decoded);
-      if (!known) return known.error();
-      if (!url_.params.emplace(*known, std::move(*decoded)).second) {
-        return malformed(scheme_, "the parameter " + std::string(*known) + " is given twice");
+      TRY_ASSIGN(auto name, percent_decode(scheme_, cut(value, '=')));
+      TRY_ASSIGN(auto decoded, percent_decode(scheme_, bare ? "1" : value));
+      TRY_ASSIGN(auto known, check_url_param(scheme_, name, decoded));
+      if (!url_.params.emplace(known, std::move(decoded)).second) {
+        return malformed(scheme_, "the parameter " + std::string(known) + " is given twice");
       }
     }
     return check_whole();
@@ -352,8 +345,8 @@ Result<BackendUrl> BackendUrl::parse(std::string_view text) {
   BackendUrl url;
   url.family = table_of(*scheme).family;
   url.scheme = scheme->name;
-  if (auto read = UrlReader(*scheme, url).read(text.substr(colon + 1)); !read) return read.error();
-  if (auto fit = check_url_params_together(*scheme, url.params); !fit) return fit.error();
+  TRY(UrlReader(*scheme, url).read(text.substr(colon + 1)));
+  TRY(check_url_params_together(*scheme, url.params));
   return url;
 }
 

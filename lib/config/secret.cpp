@@ -44,7 +44,7 @@ Result<FilePassword> read_password_file(const std::string& path) {
                  "create it with the password as its only line, chmod 600");
   }
   if (!S_ISREG(about.st_mode)) return unfit(path, "is not a regular file", "name a file with the password in it");
-  if (auto right = check_rights(path, about); !right) return right.error();
+  TRY(check_rights(path, about));
   char buffer[kLongestSecret + 1];
   std::size_t size = 0;
   while (size < sizeof buffer) {

@@ -23,12 +23,11 @@ struct Claimed {
 };
 
 Result<Claimed> look(LockAdmin& store, const LockSpec& spec) {
-  auto state = store.inspect(spec.name);
-  if (!state) return state.error();
-  for (const Participant& holder : state->holders) {
-    if (holder.owner == spec.ancestor->owner.text() && is_hold(holder.standing)) return Claimed{*state, holder};
+  TRY_ASSIGN(auto state, store.inspect(spec.name));
+  for (const Participant& holder : state.holders) {
+    if (holder.owner == spec.ancestor->owner.text() && is_hold(holder.standing)) return Claimed{state, holder};
   }
-  return Claimed{std::move(*state), std::nullopt};
+  return Claimed{std::move(state), std::nullopt};
 }
 
 class LeaseAround final : public LockDriver {
@@ -70,10 +69,9 @@ class LeaseAround final : public LockDriver {
   /// A lease that lasts longer by itself is not made shorter.
   Result<Kept> keep() {
     const TimePoint sent = clock_.now();
-    auto claimed = look(*store_, spec_);
-    if (!claimed) return claimed.error();
-    if (!claimed->holder) return not_held(spec_.name);
-    const auto& until = claimed->holder->until;
+    TRY_ASSIGN(auto claimed, look(*store_, spec_));
+    if (!claimed.holder) return not_held(spec_.name);
+    const auto& until = claimed.holder->until;
     const bool lasts = until && *until - clock_.wall() > spec_.ttl + kClocksApart;
     const TimePoint asked = lasts ? sent : clock_.now();
     if (!lasts) {
@@ -81,7 +79,7 @@ class LeaseAround final : public LockDriver {
         return renewed.error();
       }
     }
-    return Kept{std::move(*claimed->holder), lease_deadline(asked, spec_.ttl)};
+    return Kept{std::move(*claimed.holder), lease_deadline(asked, spec_.ttl)};
   }
 
   const std::unique_ptr<LockAdmin> store_;

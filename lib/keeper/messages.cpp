@@ -109,21 +109,18 @@ void put_state(Message& message, const LockState& state) {
 
 Result<LockState> get_state(const Message& message) {
   MessageReader in(message, "state.");
-  const auto name = LockName::parse_stored(in.text("name"));
-  if (!name) return name.error();
+  TRY_ASSIGN(const auto name, LockName::parse_stored(in.text("name")));
   LockState state{
-      *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
+      name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
   state.superseded_by = in.text_or_empty("superseded");
   const std::int64_t place = in.number_or("place", 0);
   if (place < 0) in.fail("place");
   if (!in.ok()) return in.error();
   state.place = static_cast<std::size_t>(place);
-  auto holders = get_participants(message, "holder", state.more_holders);
-  if (!holders) return holders.error();
-  auto waiters = get_participants(message, "waiter", state.more_waiters);
-  if (!waiters) return waiters.error();
-  state.holders = std::move(*holders);
-  state.waiters = std::move(*waiters);
+  TRY_ASSIGN(auto holders, get_participants(message, "holder", state.more_holders));
+  TRY_ASSIGN(auto waiters, get_participants(message, "waiter", state.more_waiters));
+  state.holders = std::move(holders);
+  state.waiters = std::move(waiters);
   return state;
 }
 
@@ -144,13 +141,10 @@ Result<SessionEvent> parse_granted(const Message& message) {
   granted.lease = Duration(in.number_or("lease", 0));
   granted.keeper = static_cast<pid_t>(in.number_or("keeper", 0));
   if (in.has("name")) {
-    const auto name = LockName::parse_stored(in.text("name"));
-    if (!name) return name.error();
-    const auto owner = Owner::parse(in.text("owner"));
-    if (!owner) return owner.error();
-    const auto token = FencingToken::parse_any(in.text("token"));
-    if (!token) return token.error();
-    granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0,
+    TRY_ASSIGN(const auto name, LockName::parse_stored(in.text("name")));
+    TRY_ASSIGN(const auto owner, Owner::parse(in.text("owner")));
+    TRY_ASSIGN(const auto token, FencingToken::parse_any(in.text("token")));
+    granted.locks.push_back({name, owner, token, in.text("store"), in.number_or("reentered", 0) != 0,
                              in.text_or_empty("warning"), in.text_or_empty("parts"), in.text_or_empty("slot"),
                              in.number_or("bound", 0) != 0});
   }
@@ -163,9 +157,8 @@ Result<SessionEvent> parse_refused(const Message& message) {
   Refused refused{get_error(in), std::nullopt};
   if (!in.ok()) return in.error();
   if (message.find("state.name")) {
-    auto state = get_state(message);
-    if (!state) return state.error();
-    refused.state = std::move(*state);
+    TRY_ASSIGN(auto state, get_state(message));
+    refused.state = std::move(state);
   }
   return SessionEvent(std::move(refused));
 }
@@ -279,21 +272,17 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
 
 Result<AcquireRequest> parse_acquire(const Message& message) {
   MessageReader in(message);
-  auto url = BackendUrl::parse(in.text("url"));
-  if (!url) return url.error();
-  url->password = in.text_or_empty("password");
-  const auto name = LockName::parse_stored(in.text("name"));
-  if (!name) return name.error();
-  const auto owner = Owner::parse(in.text("owner"));
-  if (!owner) return owner.error();
-  LockSpec spec{.name = *name, .owner = *owner, .wait = {}, .reason = in.text_or_empty("reason"), .ancestor = {}};
+  TRY_ASSIGN(auto url, BackendUrl::parse(in.text("url")));
+  url.password = in.text_or_empty("password");
+  TRY_ASSIGN(const auto name, LockName::parse_stored(in.text("name")));
+  TRY_ASSIGN(const auto owner, Owner::parse(in.text("owner")));
+  LockSpec spec{.name = name, .owner = owner, .wait = {}, .reason = in.text_or_empty("reason"), .ancestor = {}};
   spec.command = in.text_or_empty("command");
   spec.mode = in.choice("mode", Mode::kPermits);
   spec.permits = static_cast<int>(in.number("permits"));
   if (in.has("slots")) {
-    auto slots = parse_slots(in.text("slots"));
-    if (!slots) return slots.error();
-    spec.slots = std::move(*slots);
+    TRY_ASSIGN(auto slots, parse_slots(in.text("slots")));
+    spec.slots = std::move(slots);
   }
   spec.fair = in.number("fair") != 0;
   spec.ttl = in.duration("ttl");
@@ -313,25 +302,22 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.take = in.number("take") != 0;
   if (in.has("left")) spec.left_to = static_cast<pid_t>(in.number("left"));
   if (in.has("stock.id")) {
-    const auto id = LockName::parse(in.text("stock.id"));
-    if (!id) return id.error();
-    spec.stock = StockClaim{*id, in.number("stock.quantity"), in.number("stock.lock") != 0};
+    TRY_ASSIGN(const auto id, LockName::parse(in.text("stock.id")));
+    spec.stock = StockClaim{id, in.number("stock.quantity"), in.number("stock.lock") != 0};
     if (spec.stock->quantity < 1) in.fail("stock.quantity");
   }
   spec.secret = in.text("secret");
   if (in.has("ancestor.owner")) {
-    const auto outer = Owner::parse(in.text("ancestor.owner"));
-    if (!outer) return outer.error();
-    const auto token = FencingToken::parse_any(in.text("ancestor.token"));
-    if (!token) return token.error();
-    spec.ancestor = HeldClaim{*outer, *token, in.text("ancestor.secret")};
+    TRY_ASSIGN(const auto outer, Owner::parse(in.text("ancestor.owner")));
+    TRY_ASSIGN(const auto token, FencingToken::parse_any(in.text("ancestor.token")));
+    spec.ancestor = HeldClaim{outer, token, in.text("ancestor.secret")};
   }
   const Log::Style style{.format = in.number("log.json") != 0 ? Log::Format::kJson : Log::Format::kText,
                          .quiet = in.number("log.quiet") != 0,
                          .verbose = in.number("log.verbose") != 0,
                          .colour = in.number("log.colour") != 0};
   if (!in.ok()) return in.error();
-  return AcquireRequest{std::move(*url), std::move(spec), style};
+  return AcquireRequest{std::move(url), std::move(spec), style};
 }
 
 Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }
@@ -345,9 +331,8 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "released") return SessionEvent(Released{});
   if (verb == "reached") return SessionEvent(Reached{});
   if (verb == "waiting") {
-    auto state = get_state(message);
-    if (!state) return state.error();
-    return SessionEvent(Waiting{std::move(*state)});
+    TRY_ASSIGN(auto state, get_state(message));
+    return SessionEvent(Waiting{std::move(state)});
   }
   std::optional<SessionEvent> event;
   if (verb == "renewed") event = Renewed{in.point("deadline")};

@@ -44,9 +44,8 @@ std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& contr
 /// One question to the store: for the lock, or only whose it is.
 PollableLock::Attempt PolledLock::ask(TimePoint until, Control& control) {
   if (!spec_.take) {
-    auto state = store_->read_state(until, &control);
-    if (!state) return state.error();
-    return PollableLock::Others{std::move(*state), std::nullopt};
+    TRY_ASSIGN(auto state, store_->read_state(until, &control));
+    return PollableLock::Others{std::move(state), std::nullopt};
   }
   return store_->take(control);
 }

@@ -51,23 +51,21 @@ Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by
     const auto released = release(shown.name, *owner);
     if (released || released.error().code == ErrorCode::kLost) continue;
     if (released.error().code != ErrorCode::kUnsupported || shown.holders.size() > 1) return released;
-    if (const auto freed = force_release(shown.name, shown, by); !freed) return freed.error();
+    TRY(force_release(shown.name, shown, by));
   }
   return running.holders.empty() ? Result<void>() : revoke(shown.name, running, by);
 }
 
 Result<LiveLocks> AdminCommon::inspect_all() {
-  auto known = known_locks();
-  if (!known) return known.error();
-  std::erase_if(known->names, [](const LockName& name) { return name.is_slot(); });
-  return inspect_those(std::move(*known));
+  TRY_ASSIGN(auto known, known_locks());
+  std::erase_if(known.names, [](const LockName& name) { return name.is_slot(); });
+  return inspect_those(std::move(known));
 }
 
 Result<LiveLocks> AdminCommon::inspect_slots(const LockName& key) {
-  auto known = known_locks();
-  if (!known) return known.error();
-  std::erase_if(known->names, [&](const LockName& name) { return !name.is_slot() || name.key() != key.text(); });
-  return inspect_those(std::move(*known));
+  TRY_ASSIGN(auto known, known_locks());
+  std::erase_if(known.names, [&](const LockName& name) { return !name.is_slot() || name.key() != key.text(); });
+  return inspect_those(std::move(known));
 }
 
 Result<LiveLocks> AdminCommon::inspect_those(KnownLocks known) {
@@ -85,11 +83,10 @@ std::vector<Result<LockState>> AdminCommon::inspect_some(std::span<const LockNam
 
 Result<void> AdminCommon::check(const LockName& name, FencingToken token) {
   if (const auto has = check_has_tokens(); !has) return has;
-  const auto state = inspect(name);
-  if (!state) return state.error();
-  const auto holder = std::find_if(state->holders.begin(), state->holders.end(),
+  TRY_ASSIGN(const auto state, inspect(name));
+  const auto holder = std::find_if(state.holders.begin(), state.holders.end(),
                                    [token](const Participant& one) { return one.token == token; });
-  if (holder == state->holders.end()) return no_present_holder(token, name);
+  if (holder == state.holders.end()) return no_present_holder(token, name);
   if (is_hold(holder->standing)) return {};
   Error over = no_present_holder(token, name);
   over.message = "the lease of token " + token.text() + " has ended: it does not hold " + name.text();
@@ -99,9 +96,8 @@ Result<void> AdminCommon::check(const LockName& name, FencingToken token) {
 Result<Duration> AdminCommon::ping() {
   const LockName name = LockName::for_ping();
   const TimePoint before = clock_.now();
-  const auto give_back = take_for_ping(name);
-  if (!give_back) return give_back.error();
-  const auto given = (*give_back)();
+  TRY_ASSIGN(const auto give_back, take_for_ping(name));
+  const auto given = (give_back)();
   const Duration took = clock_.now() - before;
   forget_ping(name);
   if (!given) return given.error();

@@ -37,7 +37,7 @@ Result<std::vector<std::string>> parse_slots(std::string_view list) {
   while (true) {
     const std::size_t comma = list.find(',');
     const std::string_view name = list.substr(0, comma);
-    if (const auto fit = check_slot(name); !fit) return fit.error();
+    TRY(check_slot(name));
     if (is_in(names, name)) return bad_slots("the slot '" + std::string(name) + "' is named twice");
     names.emplace_back(name);
     if (names.size() > kMostNamedSlots)

@@ -34,9 +34,8 @@ Result<StepAnswer> Stock::serve_one(const LockName& stock, const StockStep& step
   const StockRequest request{stock, step.id, step.quantity.value_or(1)};
   switch (step.kind) {
     case StockStep::Kind::kTake: {
-      auto answer = take(request, step.start, limit);
-      if (!answer) return answer.error();
-      return step_answer(std::move(*answer));
+      TRY_ASSIGN(auto answer, take(request, step.start, limit));
+      return step_answer(std::move(answer));
     }
     case StockStep::Kind::kRefund:
       return parts(refund({stock, step.id, step.quantity, step.refund_id}, limit));

@@ -122,28 +122,26 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
   if (SegmentLocks* own = stock_->segment_locks()) {
     own->work_for(spec_);
     sent_ = runtime_.clock.now();
-    auto choice = own->lock_one(request_, start, spec_.ttl, limit);
-    if (!choice) return choice.error();
-    if (*choice && (*choice)->answer) {
-      if ((*choice)->lock) took(std::move((*choice)->lock), (*choice)->lease);
-      return std::move(*(*choice)->answer);
+    TRY_ASSIGN(auto choice, own->lock_one(request_, start, spec_.ttl, limit));
+    if (choice && choice->answer) {
+      if (choice->lock) took(std::move(choice->lock), choice->lease);
+      return std::move(*choice->answer);
     }
-    if (*choice && !(*choice)->lock) return reserve_in_queue(control, (*choice)->segment, limit);
-    if (*choice) {
-      took(std::move((*choice)->lock), (*choice)->lease);
-      auto answer = reserve_under((*choice)->segment, limit);
+    if (choice && !choice->lock) return reserve_in_queue(control, choice->segment, limit);
+    if (choice) {
+      took(std::move(choice->lock), choice->lease);
+      auto answer = reserve_under(choice->segment, limit);
       if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
     }
   }
-  const auto state = stock_->show(request_.stock, limit);
-  if (!state) return state.error();
-  const std::vector<int> fit = lock_order(*state, start, request_.quantity);
-  if (fit.empty() && state->total() >= request_.quantity) return reserve_several(control, *state, limit);
-  if (fit.empty()) return StockAnswer(StockShort{state->total(), state->reserved()});
+  TRY_ASSIGN(const auto state, stock_->show(request_.stock, limit));
+  const std::vector<int> fit = lock_order(state, start, request_.quantity);
+  if (fit.empty() && state.total() >= request_.quantity) return reserve_several(control, state, limit);
+  if (fit.empty()) return StockAnswer(StockShort{state.total(), state.reserved()});
   int tries = 0;
   for (const int segment : fit) {
     // A segment with a reservation is likely to be locked: only those that look free are worth a try.
-    if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
+    if (state.segments[static_cast<std::size_t>(segment)].reserved > 0) break;
     if (!patience_.is_once() && tries++ == kFreeTries) break;
     auto answer = reserve_in(control, segment, std::nullopt, limit);
     if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
@@ -160,11 +158,10 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
     StockRequest here = request_;
     here.only_segment = segment;
     sent_ = runtime_.clock.now();
-    auto answer = own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit);
-    if (!answer) return answer.error();
-    if (*answer && std::holds_alternative<StockTaken>(**answer)) took(own->held(), {});
-    if (*answer && is_elsewhere(**answer, segment)) return StockAnswer(StockInProgress{});
-    if (*answer) return std::move(**answer);
+    TRY_ASSIGN(auto answer, own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit));
+    if (answer && std::holds_alternative<StockTaken>(*answer)) took(own->held(), {});
+    if (answer && is_elsewhere(*answer, segment)) return StockAnswer(StockInProgress{});
+    if (answer) return std::move(*answer);
   }
   auto answer = reserve_in(control, segment, patience_.is_once() ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
@@ -174,9 +171,8 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
 /// Short: it is locked by another until then, or has too little.
 Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::optional<TimePoint> until,
                                           const CallLimit& limit) {
-  auto held = lock(control, segment, until);
-  if (!held) return held.error();
-  if (!*held) return StockAnswer(StockShort{});
+  TRY_ASSIGN(auto held, lock(control, segment, until));
+  if (!held) return StockAnswer(StockShort{});
   return reserve_under(segment, limit);
 }
 
@@ -274,24 +270,22 @@ bool StockHold::keep_locks(Control& control, const CallLimit& limit) {
 }
 
 Result<bool> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
-  auto name = segment_key(request_.stock, segment);
-  if (!name) return name.error();
+  TRY_ASSIGN(auto name, segment_key(request_.stock, segment));
   LockSpec spec = spec_;
-  spec.name = std::move(*name);
+  spec.name = std::move(name);
   spec.stock.reset();
   spec.one_of_many = true;
   spec.ancestor.reset();
   spec.wait = {.once = !until, .until = until, .connect_timeout = patience_.connect_timeout()};
   SegmentLocks* own = stock_->segment_locks();
-  auto opened = own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec);
-  if (!opened) return opened.error();
-  auto answer = (*opened)->acquire(control);
+  TRY_ASSIGN(auto opened, own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec));
+  auto answer = opened->acquire(control);
   if (!answer) return false;
   if (auto* refused = std::get_if<Refused>(&*answer)) {
     if (refused->error.code != ErrorCode::kBusy) return std::move(refused->error);
     return false;
   }
-  took(std::move(*opened), std::get<Granted>(*answer));
+  took(std::move(opened), std::get<Granted>(*answer));
   return true;
 }
 

@@ -35,9 +35,8 @@ class LedgerStock final : public Stock {
   }
 
   Result<StockState> show(const LockName& name, const CallLimit& limit) override {
-    auto at_once = ledger_->state_at_once(name, limit);
-    if (!at_once) return at_once.error();
-    if (*at_once) return std::move(**at_once);
+    TRY_ASSIGN(auto at_once, ledger_->state_at_once(name, limit));
+    if (at_once) return std::move(*at_once);
     return in_stock<StockState>(name, Access::kShared, limit, [&] { return ledger_->state(name); });
   }
 
@@ -57,10 +56,9 @@ class LedgerStock final : public Stock {
 
   Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
     const auto extended = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
-      const auto record = ledger_->record(request.id);
-      if (!record) return record.error();
-      if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
-      ledger_->remember(request.id, **record, ttl);
+      TRY_ASSIGN(const auto record, ledger_->record(request.id));
+      if (!is_reserved_by(record, owner)) return reservation_over(request.stock, request.id);
+      ledger_->remember(request.id, *record, ttl);
       return {};
     });
     return missing_ ? reservation_over(request.stock, request.id) : extended;
@@ -68,16 +66,14 @@ class LedgerStock final : public Stock {
 
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
     if (!in_group_) {
-      const auto at_once = ledger_->confirm_at_once(request, owner, limit);
-      if (!at_once) return at_once.error();
-      if (*at_once) return {};
+      TRY_ASSIGN(const auto at_once, ledger_->confirm_at_once(request, owner, limit));
+      if (at_once) return {};
     }
     const auto confirmed = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
-      const auto record = ledger_->record(request.id);
-      if (!record) return record.error();
-      if (*record && is_sold_to(**record, owner)) return {};
-      if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
-      RequestRecord sold = **record;
+      TRY_ASSIGN(const auto record, ledger_->record(request.id));
+      if (record && is_sold_to(*record, owner)) return {};
+      if (!is_reserved_by(record, owner)) return reservation_over(request.stock, request.id);
+      RequestRecord sold = *record;
       sold.state = State::kTaken;
       for (const StockPart& part : sold.parts)
         ledger_->move(part.segment, {.reserved = -part.quantity, .taken = part.quantity});
@@ -89,10 +85,9 @@ class LedgerStock final : public Stock {
 
   Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
     const auto cancelled = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
-      const auto record = ledger_->record(request.id);
-      if (!record) return record.error();
-      if (*record && (*record)->state == State::kTaken) return sold_already(request.id);
-      if (is_reserved_by(*record, owner)) ledger_->give_back(request.id, **record);
+      TRY_ASSIGN(const auto record, ledger_->record(request.id));
+      if (record && record->state == State::kTaken) return sold_already(request.id);
+      if (is_reserved_by(record, owner)) ledger_->give_back(request.id, *record);
       return {};
     });
     return missing_ ? Result<void>() : cancelled;  // no stock: nothing is set aside
@@ -100,30 +95,26 @@ class LedgerStock final : public Stock {
 
   Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) override {
     return in_stock<StockParts>(refund.stock, Access::kShared, limit, [&]() -> Result<StockParts> {
-      const auto record = ledger_->record(refund.id);
-      if (!record) return record.error();
-      auto plan = plan_refund(*record ? &**record : nullptr, refund);
-      if (!plan) return plan.error();
-      for (const StockPart& part : plan->back) {
+      TRY_ASSIGN(const auto record, ledger_->record(refund.id));
+      TRY_ASSIGN(auto plan, plan_refund(record ? &*record : nullptr, refund));
+      for (const StockPart& part : plan.back) {
         const int home = home_of(part.segment, ledger_->segments());
         ledger_->move(home, {.quantity = part.quantity, .refunded = part.quantity});
       }
-      ledger_->remember(refund.id, plan->record);
-      return std::move(plan->answer);
+      ledger_->remember(refund.id, plan.record);
+      return std::move(plan.answer);
     });
   }
 
   Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override {
     return in_stock<StockParts>(name, Access::kAlone, limit, [&]() -> Result<StockParts> {
-      const auto record = ledger_->record(id);
-      if (!record) return record.error();
-      if (*record && (*record)->state != State::kAdded) return id_of_take(id);
-      if (*record && (*record)->quantity != quantity) return id_reused(id, (*record)->quantity, quantity);
-      if (*record) return (*record)->parts;
-      const auto have = ledger_->quantities();
-      if (!have) return have.error();
-      if (auto fits = check_room(id, quantity, ledger_->put_in()); !fits) return fits.error();
-      StockParts parts = fill_emptiest(*have, quantity);
+      TRY_ASSIGN(const auto record, ledger_->record(id));
+      if (record && record->state != State::kAdded) return id_of_take(id);
+      if (record && record->quantity != quantity) return id_reused(id, record->quantity, quantity);
+      if (record) return record->parts;
+      TRY_ASSIGN(const auto have, ledger_->quantities());
+      TRY(check_room(id, quantity, ledger_->put_in()));
+      StockParts parts = fill_emptiest(have, quantity);
       for (const StockPart& part : parts) ledger_->move(part.segment, {.quantity = part.quantity});
       ledger_->count_added(quantity);
       ledger_->remember(id, {State::kAdded, quantity, parts, {}, 0});
@@ -178,7 +169,7 @@ class LedgerStock final : public Stock {
       const bool found = ledger_->find(name);
       missing_ = !found && !ledger_->failed();
       if (!found) return no_such_stock(name, store());
-      if (auto swept = ledger_->sweep(false); !swept) return swept.error();
+      TRY(ledger_->sweep(false));
       return body();
     });
   }
@@ -213,9 +204,8 @@ class LedgerStock final : public Stock {
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit) {
     if (!in_group_) {
-      auto at_once = ledger_->deduct_at_once(request, owner, ttl, start, limit);
-      if (!at_once) return at_once.error();
-      if (*at_once) return std::move(**at_once);
+      TRY_ASSIGN(auto at_once, ledger_->deduct_at_once(request, owner, ttl, start, limit));
+      if (at_once) return std::move(*at_once);
     }
     auto answer = in_stock<StockAnswer>(request.stock, Access::kShared, limit, [&] {
       const int count = ledger_->segments();
@@ -236,33 +226,29 @@ class LedgerStock final : public Stock {
   /// Which segments serve the request; nullopt: all together have too little.
   Result<std::optional<StockParts>> choose(const StockRequest& request, int first) {
     if (first < ledger_->segments()) {
-      const auto here = ledger_->quantity(first);
-      if (!here) return here.error();
-      if (*here && **here >= request.quantity) return std::optional(StockParts{{first, request.quantity}});
+      TRY_ASSIGN(const auto here, ledger_->quantity(first));
+      if (here && *here >= request.quantity) return std::optional(StockParts{{first, request.quantity}});
     }
-    const auto have = ledger_->quantities();
-    if (!have) return have.error();
-    return request.only_segment ? choose_from(*have, first, request.quantity)
-                                : choose_parts(*have, first, request.quantity);
+    TRY_ASSIGN(const auto have, ledger_->quantities());
+    return request.only_segment ? choose_from(have, first, request.quantity)
+                                : choose_parts(have, first, request.quantity);
   }
 
   Result<StockAnswer> deduct_in_stock(const StockRequest& request, const Owner* owner, Duration ttl, int first) {
     if (!in_group_) ledger_->look_at(request.id, first);
-    const auto record = ledger_->record(request.id);
-    if (!record) return record.error();
-    auto again = answer_again(*record ? &**record : nullptr, request, owner);
-    if (!again) return again.error();
-    if (*again) {
-      if (auto* taken = std::get_if<StockTaken>(&**again); taken && !taken->repeated) {
-        ledger_->remember(request.id, **record, ttl);
+    TRY_ASSIGN(const auto record, ledger_->record(request.id));
+    TRY_ASSIGN(auto again, answer_again(record ? &*record : nullptr, request, owner));
+    if (again) {
+      if (auto* taken = std::get_if<StockTaken>(&*again); taken && !taken->repeated) {
+        ledger_->remember(request.id, *record, ttl);
         taken->token = ledger_->token(request.id);
       }
-      return **again;
+      return *again;
     }
     auto parts = choose(request, first);
     if (!parts) return parts.error();
     if (!*parts) {  // unless something comes back whose time is over
-      if (auto swept = ledger_->sweep(true); !swept) return swept.error();
+      TRY(ledger_->sweep(true));
       parts = choose(request, first);
       if (!parts) return parts.error();
     }

@@ -61,9 +61,8 @@ Result<std::vector<Range>> find_write_locks(int fd, const Range& range) {
   while (!unseen.empty()) {
     const Range here = unseen.back();
     unseen.pop_back();
-    const auto one = find_a_write_lock(fd, here);
-    if (!one) return one.error();
-    const std::optional<Range>& lock = *one;
+    TRY_ASSIGN(const auto one, find_a_write_lock(fd, here));
+    const std::optional<Range>& lock = one;
     if (!lock) continue;
     // One that begins further to the left has come since we looked there: it belongs to the next look.
     if (lock->first >= here.first) found.push_back(*lock);

@@ -183,7 +183,7 @@ Result<void> LockDir::open_or_make(const Rules& rules) {
 Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   LockDir dir;
   dir.path_ = path;
-  if (auto opened = dir.open_or_make(rules); !opened) return opened.error();
+  TRY(dir.open_or_make(rules));
   struct stat st {};
   if (fstat(dir.fd_.get(), &st) != 0) return system_error("cannot look at the lock directory " + path, errno);
   const bool by_member = rules.shared_by == st.st_gid && (st.st_mode & S_IWGRP) && (st.st_mode & S_ISGID);
@@ -211,7 +211,7 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
                         path + "?allow-network-fs=1");
   }
   if (!rules.parents_known) {
-    if (const auto fit = check_parents(path, rules); !fit) return fit.error();
+    TRY(check_parents(path, rules));
   }
   dir.owner_ = st.st_uid;
   dir.gid_ = st.st_gid;

@@ -52,17 +52,15 @@ int write_at(int fd, const void* data, std::size_t size, std::size_t offset) {
 std::string lock_file_name(const LockName& name) { return hashed_name(name.text()) + ".lock"; }
 
 Result<LockFile> LockFile::open(const LockDir& dir, const std::string& file_name, std::string_view key) {
-  auto fd = dir.open_file(file_name, true);
-  if (!fd) return fd.error();
-  return LockFile(dir.path() + "/" + file_name, key, std::move(*fd));
+  TRY_ASSIGN(auto fd, dir.open_file(file_name, true));
+  return LockFile(dir.path() + "/" + file_name, key, std::move(fd));
 }
 
 Result<std::optional<LockFile>> LockFile::open_existing(const LockDir& dir, const std::string& file_name,
                                                         std::string_view key, bool writable) {
-  auto fd = writable ? dir.open_file(file_name, false) : dir.open_file_for_reading(file_name);
-  if (!fd) return fd.error();
-  if (!fd->valid()) return std::optional<LockFile>();
-  return std::optional(LockFile(dir.path() + "/" + file_name, key, std::move(*fd)));
+  TRY_ASSIGN(auto fd, writable ? dir.open_file(file_name, false) : dir.open_file_for_reading(file_name));
+  if (!fd.valid()) return std::optional<LockFile>();
+  return std::optional(LockFile(dir.path() + "/" + file_name, key, std::move(fd)));
 }
 
 Result<LockFile> LockFile::private_one(std::string_view key) {
@@ -99,9 +97,8 @@ Result<void> LockFile::guard() const {
   // By the clock: on a busy machine each of try_guard()'s naps takes many times its length.
   const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   do {
-    const auto got = try_guard();
-    if (!got) return got.error();
-    if (*got) return {};
+    TRY_ASSIGN(const auto got, try_guard());
+    if (got) return {};
   } while (std::chrono::steady_clock::now() < give_up_at);
   return guard_stuck();
 }
@@ -217,9 +214,8 @@ std::vector<LockFile::Placed> LockFile::read_records() const {
 bool LockFile::alive(Side side, Ticket ticket) const { return any_write_lock(fd(), ticket_bytes(side, ticket)); }
 
 Result<std::vector<LiveTicket>> LockFile::live() const {
-  const auto locks = find_write_locks(fd(), kAllTickets);
-  if (!locks) return locks.error();
-  return live_tickets(*locks);
+  TRY_ASSIGN(const auto locks, find_write_locks(fd(), kAllTickets));
+  return live_tickets(locks);
 }
 
 std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {

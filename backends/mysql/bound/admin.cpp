@@ -35,18 +35,16 @@ bool has_stranger(const std::vector<Participant>& participants) {
 Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name) {
   LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, servers_);
-  const auto holder = store.holder(soon());
-  if (!holder) return holder.error();
-  const auto reading = record.read(false, soon(), nullptr);
-  if (!reading) return reading.error();
-  if (reading->galera) return of_one_node(servers_.server(), settings_.strategy);
-  if (*holder == std::uint64_t{0}) return Present{{}, 0, reading->now};
-  for (const LeaseHolder& one : reading->row.holders) {
+  TRY_ASSIGN(const auto holder, store.holder(soon()));
+  TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
+  if (reading.galera) return of_one_node(servers_.server(), settings_.strategy);
+  if (holder == std::uint64_t{0}) return Present{{}, 0, reading.now};
+  for (const LeaseHolder& one : reading.row.holders) {
     const bool lives =
-        holder->has_value() ? **holder == one.connection : servers_.is_live_session(one.connection, soon());
-    if (lives) return Present{{participant_of(one)}, one.connection, reading->now};
+        holder.has_value() ? *holder == one.connection : servers_.is_live_session(one.connection, soon());
+    if (lives) return Present{{participant_of(one)}, one.connection, reading.now};
   }
-  return Present{{another_session(holder->value_or(0))}, holder->value_or(0), reading->now};
+  return Present{{another_session(holder.value_or(0))}, holder.value_or(0), reading.now};
 }
 
 Result<LockState> BoundAdmin::inspect(const LockName& name) {
@@ -59,17 +57,15 @@ Result<LockState> BoundAdmin::inspect(const LockName& name) {
   if (!holders) return holders.error();
   const WallTime answered = runtime_.clock.wall();
   LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->participants), {}};
-  auto waiters = waiters_of(servers_, settings_.strategy, name, soon(), nullptr);
-  if (!waiters) return waiters.error();
-  list_waiters(state, std::move(*waiters));
+  TRY_ASSIGN(auto waiters, waiters_of(servers_, settings_.strategy, name, soon(), nullptr));
+  list_waiters(state, std::move(waiters));
   move_to_our_clock(state, wall_time(holders->now), asked, answered);
   return state;
 }
 
 Result<KnownLocks> BoundAdmin::known_locks() {
-  auto names = live_names(servers_, settings_.strategy, soon());
-  if (!names) return names.error();
-  return KnownLocks{std::move(*names)};
+  TRY_ASSIGN(auto names, live_names(servers_, settings_.strategy, soon()));
+  return KnownLocks{std::move(names)};
 }
 
 Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session, TimePoint until) {
@@ -94,20 +90,19 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
 /// Ends the session that holds it; the server frees what it held.
 Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
                                                 const std::string& /*by*/) {
-  const auto holders = present(name);
-  if (!holders) return holders.error();
-  if (holders->participants.empty() && shown.holders.empty()) return ForceReleased{};
+  TRY_ASSIGN(const auto holders, present(name));
+  if (holders.participants.empty() && shown.holders.empty()) return ForceReleased{};
   const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
-  if (!std::equal(holders->participants.begin(), holders->participants.end(), shown.holders.begin(),
-                  shown.holders.end(), same)) {
+  if (!std::equal(holders.participants.begin(), holders.participants.end(), shown.holders.begin(), shown.holders.end(),
+                  same)) {
     return other_holders(name);
   }
-  if (holders->session == 0) {
+  if (holders.session == 0) {
     return Error{ErrorCode::kUnsupported, "the server does not say which session holds " + name.text(),
                  "find it with SHOW ENGINE INNODB STATUS or SHOW PROCESSLIST and end it with KILL; what has no session "
                  "is shown by XA RECOVER"};
   }
-  if (auto ended = end_holder(name, holders->session, soon()); !ended) return ended.error();
+  TRY(end_holder(name, holders.session, soon()));
   return ForceReleased{shown.holders};
 }
 
@@ -131,22 +126,18 @@ Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*
 
 /// Records of sessions that have ended; the lock itself went with them.
 Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
-  const auto live = live_names(servers_, settings_.strategy, soon());
-  if (!live) return live.error();
+  TRY_ASSIGN(const auto live, live_names(servers_, settings_.strategy, soon()));
   std::vector<Swept> swept;
-  for (const LockName& name : *live) {
+  for (const LockName& name : live) {
     LeaseStore record(servers_, settings_.strategy, name);
-    const auto reading = record.read(false, soon(), nullptr);
-    if (!reading) return reading.error();
-    const auto holders = present(name);
-    if (!holders) return holders.error();
-    if (!holders->participants.empty() || reading->row.holders.empty()) continue;
+    TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
+    TRY_ASSIGN(const auto holders, present(name));
+    if (!holders.participants.empty() || reading.row.holders.empty()) continue;
     if (!dry_run) {
-      LeaseRow next = reading->row;
+      LeaseRow next = reading.row;
       next.holders.clear();
-      const auto written = record.change(reading->row, next, soon(), nullptr);
-      if (!written) return written.error();
-      if (*written == Written::kNo) continue;
+      TRY_ASSIGN(const auto written, record.change(reading.row, next, soon(), nullptr));
+      if (written == Written::kNo) continue;
     }
     swept.push_back({name, "the record of a session that has ended"});
   }
@@ -157,9 +148,9 @@ Result<AdminCommon::GiveBack> BoundAdmin::take_for_ping(const LockName& name) {
   Settings own = settings_;
   own.row.reset();  // never a row of the user's
   const auto store = std::make_shared<BoundStore>(own, name, servers_);
-  if (const auto database = servers_.connect(soon(), nullptr); !database) return database.error();
-  if (const auto fit = store->prepare(1, soon(), nullptr); !fit) return fit.error();
-  if (const auto got = store->try_it(soon(), nullptr); !got) return got.error();
+  TRY(servers_.connect(soon(), nullptr));
+  TRY(store->prepare(1, soon(), nullptr));
+  TRY(store->try_it(soon(), nullptr));
   return GiveBack([this, store] { return store->let_go(soon()); });
 }
 

@@ -94,8 +94,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
 /// of every row.
 Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& control) {
   if (!changes_refused_) return {};
-  const auto taken = servers_.run(kChangeNothing, until, &control);
-  if (!taken) return taken.error();
+  TRY(servers_.run(kChangeNothing, until, &control));
   changes_refused_ = false;
   return {};
 }

@@ -107,13 +107,12 @@ Result<Answer> BoundStore::say(const std::string& statement, TimePoint until, Co
 /// first, together with what the table is, and who is overtaken in between waits a second at most.
 Result<void> BoundStore::make_own_row(TimePoint until, Control* control) {
   const std::string kind = kinds_query("='" + std::string(kRowTable) + "'", "EXISTS(SELECT 1 FROM " + where_ + ")");
-  const auto seen = say(kind, until, control);
-  if (!seen) return seen.error();
-  for (const Row& row : seen->rows) {
+  TRY_ASSIGN(const auto seen, say(kind, until, control));
+  for (const Row& row : seen.rows) {
     if (auto fit = judge_engine(row); !fit) return fit;
     if (text_of(row, kBeside) == "1") return {};
   }
-  if (auto set = say(kShortLockWait, until, control); !set) return set.error();
+  TRY(say(kShortLockWait, until, control));
   const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
   const Outcome made = ask(insert, until, control);
   const auto* failure = std::get_if<Failure>(&made);
@@ -124,18 +123,18 @@ Result<void> BoundStore::make_own_row(TimePoint until, Control* control) {
 /// A row that is not there would be a gap that is locked; a column without index, the whole table.
 Result<void> BoundStore::check_user_row(TimePoint until, Control* control) {
   const std::string& server = servers_.server();
-  const auto kinds = say(kinds_query("=_utf8mb4 " + literal(row_->table), type_query(*row_)), until, control);
-  if (!kinds) return kinds.error();
-  if (kinds->rows.empty()) {
+  TRY_ASSIGN(const auto kinds,
+             say(kinds_query("=_utf8mb4 " + literal(row_->table), type_query(*row_)), until, control));
+  if (kinds.rows.empty()) {
     return Error{ErrorCode::kMisconfigured, server + " has no table " + row_->table + " that this user may see",
                  "check row= in the URL, and the rights of the user"};
   }
-  if (text_of(kinds->rows[0], kTableComment) == "VIEW") {
+  if (text_of(kinds.rows[0], kTableComment) == "VIEW") {
     return Error{ErrorCode::kMisconfigured, row_->table + " on " + server + " is a view, and has no rows of its own",
                  "name the table that has them"};
   }
-  if (auto fit = judge_engine(kinds->rows[0]); !fit) return fit;
-  if (const char* content = misfit(text_of(kinds->rows[0], kBeside), row_->value)) {
+  if (auto fit = judge_engine(kinds.rows[0]); !fit) return fit;
+  if (const char* content = misfit(text_of(kinds.rows[0], kBeside), row_->value)) {
     return Error{ErrorCode::kMisconfigured,
                  "row=" + row_text(*row_) + " names no row: " + row_->column + " is a column of " + content,
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
@@ -171,8 +170,7 @@ Result<BoundStore::Got> BoundStore::try_it(TimePoint until, Control* control) {
   if (strategy_ == Strategy::kSession) {
     return waited(ask("SELECT GET_LOCK(" + lock_ + ",0)", until, control), until);
   }
-  const auto begun = say("START TRANSACTION", until, control);
-  if (!begun) return begun.error();
+  TRY(say("START TRANSACTION", until, control));
   return waited(ask(row_query() + " NOWAIT", until, control), until);
 }
 
@@ -182,8 +180,7 @@ Result<void> BoundStore::begin_wait(const WaitingNote& note, int seconds, TimePo
     servers_.current()->begin(begin + "GET_LOCK(" + lock_ + "," + std::to_string(seconds) + ")");
     return {};
   }
-  const auto begun = say("START TRANSACTION", until, control);
-  if (!begun) return begun.error();
+  TRY(say("START TRANSACTION", until, control));
   servers_.current()->begin(begin + "1 FROM " + where_ + " FOR UPDATE");
   return {};
 }
@@ -206,7 +203,7 @@ Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint unt
   // A lock wait that was ended leaves the transaction open, and a missing row leaves nothing to hold.
   const auto* failure = std::get_if<Failure>(&outcome);
   if (!failure || !failure->cut_off) {
-    if (const auto ended = let_go(until); !ended) return ended.error();
+    TRY(let_go(until));
   }
   if (failure) return is_worth_repeating(failure->code) ? Result<Got>(Got::kNo) : error_of(*failure, server);
   if (!row_) {
@@ -225,19 +222,16 @@ Result<void> BoundStore::let_go(TimePoint until) {
 
 Result<std::optional<std::uint64_t>> BoundStore::holder(TimePoint until) {
   if (strategy_ == Strategy::kSession) {
-    const auto used = servers_.run("SELECT IS_USED_LOCK(" + lock_ + ")", until);
-    if (!used) return used.error();
-    return std::optional(leading_number<std::uint64_t>(used->rows.empty() ? "0" : used->rows[0][0].value_or("0")));
+    TRY_ASSIGN(const auto used, servers_.run("SELECT IS_USED_LOCK(" + lock_ + ")", until));
+    return std::optional(leading_number<std::uint64_t>(used.rows.empty() ? "0" : used.rows[0][0].value_or("0")));
   }
-  if (const auto database = servers_.connect(until, nullptr); !database) return database.error();
+  TRY(servers_.connect(until, nullptr));
   // A key that was never locked has no row yet: it is free.
-  const auto there = say("SELECT 1 FROM " + where_ + " LIMIT 1", until, nullptr);
-  if (!there) return there.error();
-  if (there->rows.empty()) return std::optional<std::uint64_t>(0);
-  const auto got = try_it(until, nullptr);
-  if (!got) return got.error();
-  if (*got == Got::kNo) return std::optional<std::uint64_t>();
-  if (const auto ended = let_go(until); !ended) return ended.error();
+  TRY_ASSIGN(const auto there, say("SELECT 1 FROM " + where_ + " LIMIT 1", until, nullptr));
+  if (there.rows.empty()) return std::optional<std::uint64_t>(0);
+  TRY_ASSIGN(const auto got, try_it(until, nullptr));
+  if (got == Got::kNo) return std::optional<std::uint64_t>();
+  TRY(let_go(until));
   return std::optional<std::uint64_t>(0);
 }
 

@@ -17,11 +17,10 @@ constexpr char kDayMicroseconds[] = "86400000000";
 
 /// Misconfigured if one of them is of another version, or has no transactions or another key.
 Result<std::set<std::string>> present_tables(Servers& servers, TimePoint until) {
-  const auto found = servers.run(kinds_query(kOurTables), until);
-  if (!found) return found.error();
+  TRY_ASSIGN(const auto found, servers.run(kinds_query(kOurTables), until));
   std::set<std::string> present;
   const std::string ours = "dlock tables " + std::to_string(kSchemaVersion);
-  for (const Row& row : found->rows) {
+  for (const Row& row : found.rows) {
     const std::string comment = text_of(row, kTableComment);
     if (comment != ours) {
       return Error{ErrorCode::kMisconfigured,
@@ -29,14 +28,13 @@ Result<std::set<std::string>> present_tables(Servers& servers, TimePoint until) 
                        "' but '" + comment + "'",
                    "use the dlock that belongs to it, or drop the table while nothing is locked, and run dlock setup"};
     }
-    if (auto fit = judge_engine(row); !fit) return fit.error();
+    TRY(judge_engine(row));
     present.insert(text_of(row, kTableName));
   }
-  const auto keys = servers.run(keys_query(), until);
-  if (!keys) return keys.error();
+  TRY_ASSIGN(const auto keys, servers.run(keys_query(), until));
   for (const Table& table : tables()) {
     if (!present.contains(table.name)) continue;
-    if (auto fit = judge_key(table, *keys); !fit) return fit.error();
+    TRY(judge_key(table, keys));
   }
   return present;
 }
@@ -47,7 +45,7 @@ Result<bool> make_row_table(Servers& servers, const RowTable& table, TimePoint u
   auto columns = servers.run(query, until);
   const bool missing = columns && columns->rows.empty();
   if (missing) {
-    if (const auto done = servers.run(create_row_table(table), until); !done) return done.error();
+    TRY(servers.run(create_row_table(table), until));
     columns = servers.run(query, until);
   }
   if (!columns) return columns.error();
@@ -63,11 +61,10 @@ Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token,
   for (const std::string& statement :
        {"INSERT IGNORE INTO " + table + " SET name=" + name + ",token=" + token.text(),
         "UPDATE " + table + " SET token=" + token.text() + " WHERE name=" + name + " AND token<" + token.text()}) {
-    if (const auto done = run(statement); !done) return done.error();
+    TRY(run(statement));
   }
-  const auto seen = run("SELECT token FROM " + table + " WHERE name=" + name);
-  if (!seen) return seen.error();
-  const std::string highest = seen->rows.empty() ? "?" : text_of(seen->rows[0], 0);
+  TRY_ASSIGN(const auto seen, run("SELECT token FROM " + table + " WHERE name=" + name));
+  const std::string highest = seen.rows.empty() ? "?" : text_of(seen.rows[0], 0);
   if (highest == token.text()) return UniqueFd();
   return Error{ErrorCode::kLost,
                resource.text() + ": token " + token.text() + " is out of date, " + highest + " was seen"};
@@ -80,23 +77,21 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
   const std::string idle = strategy + " AND (holds=0 OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds +
                            "<" + kServerMicroseconds;
   const std::string table = kLockTable;
-  const auto found = run("SELECT name FROM " + table + " WHERE " + idle);
-  if (!found) return found.error();
-  for (std::size_t begin = 0; begin < found->rows.size(); begin += kAtOnce) {
+  TRY_ASSIGN(const auto found, run("SELECT name FROM " + table + " WHERE " + idle));
+  for (std::size_t begin = 0; begin < found.rows.size(); begin += kAtOnce) {
     std::map<std::string, LockName> gone;
     std::string list;
-    for (std::size_t i = begin; i < std::min(found->rows.size(), begin + kAtOnce); ++i) {
-      const auto name = LockName::parse_stored(text_of(found->rows[i], 0));
+    for (std::size_t i = begin; i < std::min(found.rows.size(), begin + kAtOnce); ++i) {
+      const auto name = LockName::parse_stored(text_of(found.rows[i], 0));
       if (!name) continue;
       gone.emplace(name->text(), *name);
       list += (list.empty() ? "" : ",") + literal(name->text());
     }
     if (!dry_run && !gone.empty()) {
       const std::string those = " WHERE " + strategy + " AND name IN (" + list + ")";
-      if (const auto done = run("DELETE FROM " + table + those + " AND " + idle); !done) return done.error();
-      const auto left = run("SELECT name FROM " + table + those);
-      if (!left) return left.error();
-      for (const Row& row : left->rows) gone.erase(text_of(row, 0));
+      TRY(run("DELETE FROM " + table + those + " AND " + idle));
+      TRY_ASSIGN(const auto left, run("SELECT name FROM " + table + those));
+      for (const Row& row : left.rows) gone.erase(text_of(row, 0));
     }
     for (auto& [text, name] : gone) swept->push_back({name, "the row of a lock that was not taken for a day"});
   }
@@ -108,20 +103,18 @@ std::vector<Finding> MysqlAdmin::diagnose() { return diagnose_servers(settings_,
 Result<std::string> MysqlAdmin::set_up(bool print_only) {
   if (print_only) return setup_script(settings_.servers.front().database, settings_.rows);
   const TimePoint until = soon();
-  const auto present = present_tables(servers_, until);
-  if (!present) return present.error();
+  TRY_ASSIGN(const auto present, present_tables(servers_, until));
   std::string made;
   for (const Table& table : tables()) {
-    if (present->contains(table.name)) continue;
-    if (const auto done = servers_.run(table.create, until); !done) return done.error();
+    if (present.contains(table.name)) continue;
+    TRY(servers_.run(table.create, until));
     made += (made.empty() ? "" : ", ") + table.name;
   }
   // A server may put another engine in the place of the one that was named.
-  if (const auto fit = present_tables(servers_, until); !fit) return fit.error();
+  TRY(present_tables(servers_, until));
   if (settings_.rows.is_users()) {
-    const auto users = make_row_table(servers_, settings_.rows, until);
-    if (!users) return users.error();
-    if (*users) made += (made.empty() ? "" : ", ") + settings_.rows.table;
+    TRY_ASSIGN(const auto users, make_row_table(servers_, settings_.rows, until));
+    if (users) made += (made.empty() ? "" : ", ") + settings_.rows.table;
   }
   if (made.empty()) return "the tables of dlock exist already in " + settings_.store + "\n";
   return "created in " + settings_.store + ": " + made + "\n";

@@ -54,17 +54,16 @@ Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint unt
 
 /// With one server there is nothing to choose: a server that refuses changes says so when one comes.
 Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* control) {
-  auto database = open(index, until, control);
-  if (!database) return database.error();
+  TRY_ASSIGN(auto database, open(index, until, control));
   if (servers_.size() > 1) {
-    const Outcome outcome = ask(**database, kAskReadOnly, clock_, until, control);
+    const Outcome outcome = ask(*database, kAskReadOnly, clock_, until, control);
     const auto* answer = std::get_if<Answer>(&outcome);
     if (!answer) return error_of(std::get<Failure>(outcome), servers_[index].endpoint.text());
     if (says_read_only(*answer)) {
       return Error{ErrorCode::kUnavailable, servers_[index].endpoint.text() + " is read-only"};
     }
   }
-  database_ = std::move(*database);
+  database_ = std::move(database);
   at_ = index;
   name_ = servers_[index].endpoint.text();
   ++generation_;
@@ -95,9 +94,8 @@ Result<Database*> Servers::connect(TimePoint until, Control* control) {
 
 Result<std::optional<Answer>> Servers::try_run(const std::string& statement, TimePoint until, Control* control) {
   while (true) {
-    const auto database = connect(until, control);
-    if (!database) return database.error();
-    Outcome outcome = ask(**database, statement, clock_, until, control);
+    TRY_ASSIGN(const auto database, connect(until, control));
+    Outcome outcome = ask(*database, statement, clock_, until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::optional(std::move(*answer));
     const auto& failure = std::get<Failure>(outcome);
     if (is_locked_row(failure.code)) return std::optional<Answer>();
@@ -108,9 +106,8 @@ Result<std::optional<Answer>> Servers::try_run(const std::string& statement, Tim
 
 Result<Answer> Servers::run(const std::string& statement, TimePoint until, Control* control) {
   while (true) {
-    auto answer = try_run(statement, until, control);
-    if (!answer) return answer.error();
-    if (*answer) return std::move(**answer);
+    TRY_ASSIGN(auto answer, try_run(statement, until, control));
+    if (answer) return std::move(*answer);
     if (clock_.now() >= until || !rest(clock_, std::min(until, clock_.now() + kRowPause), control)) {
       return failed({kLockWait, "no end in time", false, false});
     }

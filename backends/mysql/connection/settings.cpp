@@ -101,23 +101,20 @@ const char* strategy_name(Strategy strategy) {
 }
 
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
-  auto tls = tls_of(url);
-  if (!tls) return tls.error();
+  TRY_ASSIGN(auto tls, tls_of(url));
   Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
-  auto rows = row_table(url, settings.strategy);
-  if (!rows) return rows.error();
-  settings.rows = std::move(*rows);
+  TRY_ASSIGN(auto rows, row_table(url, settings.strategy));
+  settings.rows = std::move(rows);
   if (const std::string row = url.param("row"); !row.empty()) {
-    auto parsed = user_row(row);
-    if (!parsed) return parsed.error();
-    settings.row = std::move(*parsed);
+    TRY_ASSIGN(auto parsed, user_row(row));
+    settings.row = std::move(parsed);
   }
   DatabaseSettings server{.endpoint = {},
                           .user = url.user.empty() ? user_name(geteuid()) : url.user,
                           .password = url.password,
                           .password_file = url.param("password-file"),
                           .database = url.path.substr(url.path.starts_with('/') ? 1 : 0),
-                          .tls = std::move(*tls),
+                          .tls = std::move(tls),
                           .connect_timeout = connect_timeout};
   server.waits_for_rows = settings.strategy != Strategy::kUnique && settings.strategy != Strategy::kOccupy;
   if (const std::string socket = url.param("socket"); !socket.empty()) {

@@ -29,20 +29,18 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseAdmin::rewrite(const LockName&
 }
 
 Result<KnownLocks> LeaseAdmin::known_locks() {
-  auto names = live_names(servers_, Strategy::kLease, soon());
-  if (!names) return names.error();
-  return KnownLocks{std::move(*names)};
+  TRY_ASSIGN(auto names, live_names(servers_, Strategy::kLease, soon()));
+  return KnownLocks{std::move(names)};
 }
 
 Result<LockState> LeaseAdmin::inspect(const LockName& name) {
   LeaseStore lock(servers_, Strategy::kLease, name, LeaseStore::From::kAny);
   const WallTime asked = runtime_.clock.wall();
-  const auto reading = lock.read(false, soon(), nullptr);
-  if (!reading) return reading.error();
+  TRY_ASSIGN(const auto reading, lock.read(false, soon(), nullptr));
   const WallTime answered = runtime_.clock.wall();
-  auto waiters = reading->galera ? lock.queued(soon()) : waiters_of(servers_, Strategy::kLease, name, soon(), nullptr);
-  if (!waiters) return waiters.error();
-  return shown(name, *reading, std::move(*waiters), asked, answered);
+  TRY_ASSIGN(auto waiters,
+             reading.galera ? lock.queued(soon()) : waiters_of(servers_, Strategy::kLease, name, soon(), nullptr));
+  return shown(name, reading, std::move(waiters), asked, answered);
 }
 
 LockState LeaseAdmin::shown(const LockName& name, const LeaseReading& reading, std::vector<Participant> waiters,
@@ -163,10 +161,10 @@ Result<void> LeaseAdmin::release(const LockName& name, const Owner& owner) {
 }
 
 Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {
-  const auto ended = names_where(servers_, Strategy::kLease, "holds>0 AND expires<=UTC_TIMESTAMP(6)", soon());
-  if (!ended) return ended.error();
+  TRY_ASSIGN(const auto ended,
+             names_where(servers_, Strategy::kLease, "holds>0 AND expires<=UTC_TIMESTAMP(6)", soon()));
   std::vector<Swept> swept;
-  for (const LockName& name : *ended) {
+  for (const LockName& name : ended) {
     if (!dry_run) {
       const auto done = rewrite(name, [](const LeaseRow& row, ServerTime now) { return mysql::sweep(row, now); });
       if (!done) return done.error();
@@ -185,7 +183,7 @@ Result<AdminCommon::GiveBack> LeaseAdmin::take_for_ping(const LockName& name) {
     auto* taken = std::get_if<LeaseTake>(&decision);
     return taken ? std::optional(std::move(taken->next)) : std::nullopt;
   };
-  if (const auto taken = rewrite(name, take); !taken) return taken.error();
+  TRY(rewrite(name, take));
   return GiveBack([this, name, owner] { return release(name, owner); });
 }
 

@@ -36,13 +36,12 @@ Result<Waiters> read_waiters(Servers& servers, Strategy strategy, const std::str
                              Control* control) {
   const std::string begin = comment_begin(strategy);
   const std::string sought = begin + name;
-  const auto answer = servers.run("SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
-                                      ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
-                                      std::to_string(sought.size()) + ")=" + literal(sought),
-                                  until, control);
-  if (!answer) return answer.error();
+  TRY_ASSIGN(const auto answer, servers.run("SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
+                                                ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
+                                                std::to_string(sought.size()) + ")=" + literal(sought),
+                                            until, control));
   Waiters waiting;
-  for (const Row& row : answer->rows) {
+  for (const Row& row : answer.rows) {
     const std::string info = mysql::text_of(row, 0);
     std::string_view note = info;
     std::string_view key = cut(note, ' ');
@@ -68,9 +67,8 @@ std::string waiting_comment(Strategy strategy, const LockName& name, const Waiti
 
 Result<std::vector<Participant>> waiters_of(Servers& servers, Strategy strategy, const LockName& name, TimePoint until,
                                             Control* control) {
-  auto waiting = read_waiters(servers, strategy, literal(name.text()) + " ", until, control);
-  if (!waiting) return waiting.error();
-  return std::move((*waiting)[name.text()]);
+  TRY_ASSIGN(auto waiting, read_waiters(servers, strategy, literal(name.text()) + " ", until, control));
+  return std::move(waiting[name.text()]);
 }
 
 Result<Waiters> all_waiters(Servers& servers, Strategy strategy, TimePoint until) {
@@ -79,12 +77,11 @@ Result<Waiters> all_waiters(Servers& servers, Strategy strategy, TimePoint until
 
 Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, const std::string& condition,
                                           TimePoint until) {
-  const auto found = servers.run("SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" +
-                                     strategy_name(strategy) + "' AND " + condition + " ORDER BY name",
-                                 until);
-  if (!found) return found.error();
+  TRY_ASSIGN(const auto found, servers.run("SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" +
+                                               strategy_name(strategy) + "' AND " + condition + " ORDER BY name",
+                                           until));
   std::vector<LockName> names;
-  for (const Row& row : found->rows) {
+  for (const Row& row : found.rows) {
     if (auto name = LockName::parse_stored(mysql::text_of(row, 0))) names.push_back(*name);
   }
   return names;
@@ -93,9 +90,8 @@ Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, c
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, TimePoint until) {
   auto names = names_where(servers, strategy, "holds>0", until);
   if (!names) return names;
-  const auto waiting = all_waiters(servers, strategy, until);
-  if (!waiting) return waiting.error();
-  for (const auto& [text, waiters] : *waiting) {
+  TRY_ASSIGN(const auto waiting, all_waiters(servers, strategy, until));
+  for (const auto& [text, waiters] : waiting) {
     if (auto name = LockName::parse_stored(text)) names->push_back(*name);
   }
   std::sort(names->begin(), names->end());

@@ -131,10 +131,9 @@ Result<void> LeaseStore::queue(const WaitingNote& note, Duration alive, TimePoin
   if (first) {
     queued_as_ = " AND (version,name)<(" + since + "," + entry + ")";
     if (note.mode == Mode::kShared) queued_as_ += " AND mode<>" + mode;
-    const auto swept = insist("DELETE FROM " + std::string(kLockTable) + " WHERE " + queue_of(name_) +
-                                  " AND expires<UTC_TIMESTAMP(6)-INTERVAL 60 SECOND",
-                              until, control);
-    if (!swept) return swept.error();
+    TRY(insist("DELETE FROM " + std::string(kLockTable) + " WHERE " + queue_of(name_) +
+                   " AND expires<UTC_TIMESTAMP(6)-INTERVAL 60 SECOND",
+               until, control));
   }
   const auto done = insist("INSERT" + into + " ON DUPLICATE KEY UPDATE expires=" + ends, until, control);
   return done ? Result<void>() : done.error();
@@ -166,13 +165,12 @@ Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent
 }
 
 Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* control) {
-  const auto database = servers_.connect(until, control);
-  if (!database) return database.error();
+  TRY_ASSIGN(const auto database, servers_.connect(until, control));
   while (true) {
     const TimePoint sent = clock().now();
     const bool asks_for_gate = with_gate && !without_gates_;
     const std::string gate = asks_for_gate ? gate_expression() : galera_or_null();
-    const Outcome outcome = ask(**database, read_statement(gate), clock(), until, control);
+    const Outcome outcome = ask(*database, read_statement(gate), clock(), until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = asks_for_gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
@@ -219,15 +217,14 @@ std::optional<LeaseReading> LeaseStore::taken(const Answer& answer, const LeaseA
 Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control) {
   unanswered_ = false;
   while (true) {
-    const auto database = servers_.connect(until, control);
-    if (!database) return database.error();
+    TRY_ASSIGN(const auto database, servers_.connect(until, control));
     const bool without_gates = without_gates_;
     const bool gate = wants_gate && (without_gates || !has_gate());
     const TimePoint sent = clock().now();
     const std::string gated = gate ? "SET " + std::string(kGate) + "=" + gate_expression() + ";" : "";
     const std::string batch = gated + take_statement(ask) + (gate ? " AND " + std::string(kGate) + "=1" : "") + ";" +
                               read_statement(gate ? kGate : galera_or_null());
-    const Outcome outcome = mysql::ask(**database, batch, clock(), until, control);
+    const Outcome outcome = mysql::ask(*database, batch, clock(), until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
@@ -260,9 +257,8 @@ std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next, c
 Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until, Control* control) {
   unanswered_ = false;
   while (true) {
-    const auto database = servers_.connect(until, control);
-    if (!database) return database.error();
-    Outcome outcome = ask(**database, statement, clock(), until, control);
+    TRY_ASSIGN(const auto database, servers_.connect(until, control));
+    Outcome outcome = ask(*database, statement, clock(), until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const auto& failure = std::get<Failure>(outcome);
     if (!is_worth_repeating(failure.code) || clock().now() >= until) return failed(failure);
@@ -270,9 +266,8 @@ Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until,
 }
 
 Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control) {
-  const auto answer = insist(change_statement(read, next, holds_of(next)), until, control);
-  if (!answer) return answer.error();
-  return answer->changed == 1 ? Written::kYes : Written::kNo;
+  TRY_ASSIGN(const auto answer, insist(change_statement(read, next, holds_of(next)), until, control));
+  return answer.changed == 1 ? Written::kYes : Written::kNo;
 }
 
 Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& make, TimePoint until, bool* unanswered,
@@ -281,16 +276,15 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& 
   if (unanswered == nullptr) unanswered = &none;
   const auto attempt = [&]() -> Result<std::optional<Rewritten>> {
     for (int races = 0;; ++races) {
-      const auto reading = read(false, until, control);
-      if (!reading) return reading.error();
-      std::optional<LeaseRow> next = make(reading->row, reading->now);
+      TRY_ASSIGN(const auto reading, read(false, until, control));
+      std::optional<LeaseRow> next = make(reading.row, reading.now);
       if (!next) return std::optional<Rewritten>();
-      const auto written = change(reading->row, *next, until, control);
+      const auto written = change(reading.row, *next, until, control);
       if (!written) {
         *unanswered = *unanswered || written.error().code == ErrorCode::kUnavailable;
         return written.error();
       }
-      if (*written == Written::kYes) return std::optional(Rewritten{reading->row, std::move(*next), reading->now});
+      if (*written == Written::kYes) return std::optional(Rewritten{reading.row, std::move(*next), reading.now});
       rest_after_race(races, until);
     }
   };
@@ -307,10 +301,10 @@ void LeaseStore::rest_after_race(int races, TimePoint until) {
 /// repeated by a replica there is no gate to leave.
 Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until) {
   const std::string holds = holds_of(next);
-  const auto answer = insist(
-      change_statement(read, next, "IF(RELEASE_LOCK(" + gate_name_ + ")," + holds + "," + holds + ")"), until, nullptr);
-  if (!answer) return answer.error();
-  if (answer->changed != 1) return Written::kNo;
+  TRY_ASSIGN(const auto answer,
+             insist(change_statement(read, next, "IF(RELEASE_LOCK(" + gate_name_ + ")," + holds + "," + holds + ")"),
+                    until, nullptr));
+  if (answer.changed != 1) return Written::kNo;
   gate_ = -1;
   return Written::kYes;
 }
@@ -318,16 +312,16 @@ Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& nex
 Result<Written> LeaseStore::extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control) {
   const LeaseHolder& holder = row.holders.front();
   const std::string ends = std::string(kServerMicroseconds) + "+" + std::to_string(whole_micros(ttl));
-  const auto answer = insist(
-      "UPDATE " + std::string(kLockTable) + " SET version=version+1,holders=" +
-          encode_in_sql(holder, {std::to_string(holder.token), std::to_string(holder.since), ends,
-                                 std::to_string(holder.connection)}) +
-          ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ttl) + holder.delay) +
-          " MICROSECOND WHERE " + key_ + " AND version=" + std::to_string(row.version) +
-          " AND expires>UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(holder.delay) + " MICROSECOND" + kUnlessReadOnly,
-      until, control);
-  if (!answer) return answer.error();
-  if (answer->changed != 1) return Written::kNo;
+  TRY_ASSIGN(const auto answer,
+             insist("UPDATE " + std::string(kLockTable) + " SET version=version+1,holders=" +
+                        encode_in_sql(holder, {std::to_string(holder.token), std::to_string(holder.since), ends,
+                                               std::to_string(holder.connection)}) +
+                        ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ttl) + holder.delay) +
+                        " MICROSECOND WHERE " + key_ + " AND version=" + std::to_string(row.version) +
+                        " AND expires>UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(holder.delay) + " MICROSECOND" +
+                        kUnlessReadOnly,
+                    until, control));
+  if (answer.changed != 1) return Written::kNo;
   ++row.version;
   return Written::kYes;
 }
@@ -346,13 +340,12 @@ Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
 }
 
 Result<std::vector<Participant>> LeaseStore::queued(TimePoint until) {
-  const auto answer =
-      insist("SELECT SUBSTRING_INDEX(name,'.',-1),mode,version,holders FROM " + std::string(kLockTable) + " WHERE " +
-                 queue_of(name_) + " AND expires>UTC_TIMESTAMP(6) ORDER BY version,name",
-             until, nullptr);
-  if (!answer) return answer.error();
+  TRY_ASSIGN(const auto answer,
+             insist("SELECT SUBSTRING_INDEX(name,'.',-1),mode,version,holders FROM " + std::string(kLockTable) +
+                        " WHERE " + queue_of(name_) + " AND expires>UTC_TIMESTAMP(6) ORDER BY version,name",
+                    until, nullptr));
   std::vector<Participant> waiters;
-  for (const Row& row : answer->rows) {
+  for (const Row& row : answer.rows) {
     const auto mode = mode_of_letter(mysql::text_of(row, 1));
     if (!mode) continue;
     Participant& waiter = waiters.emplace_back();
@@ -369,13 +362,12 @@ Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Server
                                                                           TimePoint until) {
   std::string list;
   for (const LockName& name : names) list += (list.empty() ? "" : ",") + literal(name.text());
-  const auto answer =
-      servers.run(read_columns(galera_or_null(), "0") + ",name FROM " + kLockTable + " WHERE strategy='" +
-                      strategy_name(strategy) + "' AND name IN (" + list + ") GROUP BY name",
-                  until);
-  if (!answer) return answer.error();
+  TRY_ASSIGN(const auto answer,
+             servers.run(read_columns(galera_or_null(), "0") + ",name FROM " + kLockTable + " WHERE strategy='" +
+                             strategy_name(strategy) + "' AND name IN (" + list + ") GROUP BY name",
+                         until));
   std::map<std::string, Result<LeaseReading>> found;
-  for (const Row& fields : answer->rows) {
+  for (const Row& fields : answer.rows) {
     if (fields.size() != kFirstColumn + 6) return not_understood(servers.server());
     auto row = row_of(fields);
     LeaseReading reading;

@@ -32,13 +32,11 @@ class RowLock final : public PollableLock {
   Attempt take(Control& control) override {
     const TimePoint sent = runtime_.clock.now();
     const TimePoint until = std::max(Patience(spec_.wait).attempt_end(sent), sent + kRowWait);
-    const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
-    if (!token) return token.error();
-    if (*token) return Taken{FencingToken(**token), sent};
-    auto state = read_state(until, &control);
-    if (!state) return state.error();
-    if (state->holders.empty() && table_.is_row_locked()) state->holders.push_back(transaction());
-    return Others{std::move(*state), remaining_};
+    TRY_ASSIGN(const auto token, table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control));
+    if (token) return Taken{FencingToken(*token), sent};
+    TRY_ASSIGN(auto state, read_state(until, &control));
+    if (state.holders.empty() && table_.is_row_locked()) state.holders.push_back(transaction());
+    return Others{std::move(state), remaining_};
   }
 
   Renewal renew(Control* control, TimePoint until) override {
@@ -67,9 +65,8 @@ class RowLock final : public PollableLock {
   }
 
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override {
-    const auto left = table_.renew(spec_.name, spec_.owner.text(), spec.ttl, true, spec.ran, until, nullptr);
-    if (!left) return left.error();
-    return *left ? Result<void>() : not_held(spec_.name);
+    TRY_ASSIGN(const auto left, table_.renew(spec_.name, spec_.owner.text(), spec.ttl, true, spec.ran, until, nullptr));
+    return left ? Result<void>() : not_held(spec_.name);
   }
 
   Result<LockState> read_state(TimePoint until, Control* control) override {

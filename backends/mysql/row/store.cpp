@@ -87,44 +87,40 @@ std::string RowStore::named(std::string_view statement) const {
 /// Another table than dlock's own is looked at once.
 Result<void> RowStore::check_table(const LockName& name, TimePoint until, Control* control) {
   if (checked_ || !table_.is_users()) return {};
-  const auto columns = servers_.run(row_columns_query(table_, name.text()), until, control);
-  if (!columns) return columns.error();
-  const auto fit = judge_row_table(table_, *columns, servers_.server());
+  TRY_ASSIGN(const auto columns, servers_.run(row_columns_query(table_, name.text()), until, control));
+  const auto fit = judge_row_table(table_, columns, servers_.server());
   checked_ = static_cast<bool>(fit);
   return fit;
 }
 
 Result<bool> RowStore::change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = servers_.run(named(statement), until, control);
-  if (!done) return done.error();
-  return done->changed > 0;
+  TRY_ASSIGN(const auto done, servers_.run(named(statement), until, control));
+  return done.changed > 0;
 }
 
 /// A row that is locked is not changed, and noted. What keeps the whole table from changes locks no row of it.
 Result<bool> RowStore::try_change(const std::string& statement, TimePoint until, Control* control) {
-  const auto done = servers_.try_run(named(statement), until, control);
-  if (!done) return done.error();
-  row_locked_ = !done->has_value();
+  TRY_ASSIGN(const auto done, servers_.try_run(named(statement), until, control));
+  row_locked_ = !done.has_value();
   if (row_locked_) {
-    const auto takes = servers_.run(named("UPDATE {table} SET {name}={name} WHERE FALSE"), until, control);
-    if (!takes) return takes.error();
+    TRY(servers_.run(named("UPDATE {table} SET {name}={name} WHERE FALSE"), until, control));
   }
-  return !row_locked_ && (*done)->changed > 0;
+  return !row_locked_ && done->changed > 0;
 }
 
 Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint until, Control* control) {
-  if (const auto fit = check_table(name, until, control); !fit) return fit.error();
-  const auto found = servers_.run(
-      named("SELECT " + std::string(kServerMicroseconds) + ",{name}," + while_live("{owner}") + ",{token}," +
-            microseconds_of("{since}") + "," + microseconds_of("{expires}") + "," + while_live("{info}") +
-            ",IF({state}<=>{free},0,IF({state}<=>{taken},1,2)),{version}," + while_live("{entries}") + "," + kReadOnly +
-            " FROM (SELECT 1) AS one LEFT JOIN {table} ON {name}=" + key(name)),
-      until, control);
-  if (!found) return found.error();
-  if (found->rows.size() != 1 || found->rows[0].size() != 11) {
+  TRY(check_table(name, until, control));
+  TRY_ASSIGN(const auto found,
+             servers_.run(
+                 named("SELECT " + std::string(kServerMicroseconds) + ",{name}," + while_live("{owner}") + ",{token}," +
+                       microseconds_of("{since}") + "," + microseconds_of("{expires}") + "," + while_live("{info}") +
+                       ",IF({state}<=>{free},0,IF({state}<=>{taken},1,2)),{version}," + while_live("{entries}") + "," +
+                       kReadOnly + " FROM (SELECT 1) AS one LEFT JOIN {table} ON {name}=" + key(name)),
+                 until, control));
+  if (found.rows.size() != 1 || found.rows[0].size() != 11) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
-  const Row& fields = found->rows[0];
+  const Row& fields = found.rows[0];
   State reading;
   reading.now = leading_number<std::int64_t>(fields[0].value_or(""));
   reading.read_only = fields[10].value_or("0") != "0";
@@ -168,13 +164,12 @@ LockState row_state(const RowStore::State& reading, const LockName& name, const 
 Result<LockState> RowStore::look(const LockName& name, const std::string& store, TimePoint until, Control* control,
                                  std::optional<Duration>* remaining) {
   const WallTime asked = servers_.clock().wall();
-  const auto seen = read_state(name, until, control);
-  if (!seen) return seen.error();
+  TRY_ASSIGN(const auto seen, read_state(name, until, control));
   if (remaining) remaining->reset();
-  if (remaining && seen->holder && seen->holder->until) {
-    *remaining = std::chrono::microseconds(*seen->holder->until - seen->now);
+  if (remaining && seen.holder && seen.holder->until) {
+    *remaining = std::chrono::microseconds(*seen.holder->until - seen.now);
   }
-  return row_state(*seen, name, store, asked, servers_.clock().wall());
+  return row_state(seen, name, store, asked, servers_.clock().wall());
 }
 
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
@@ -183,22 +178,19 @@ Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until
     row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
     return std::optional(std::move(row));
   };
-  const auto drawn = LeaseStore(servers_, strategy_, name).rewrite(raised, until, nullptr, control);
-  if (!drawn) return drawn.error();
-  return (*drawn)->after.fence;
+  TRY_ASSIGN(const auto drawn, LeaseStore(servers_, strategy_, name).rewrite(raised, until, nullptr, control));
+  return drawn->after.fence;
 }
 
 Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, const std::string& fields,
                                                       const std::string& owner, TimePoint until, Control* control) {
-  const auto taken = try_change(inserting(name, fields), until, control);
-  if (!taken) return taken.error();
-  if (!*taken) return std::optional<std::uint64_t>();
-  const auto token = draw_token(name, until, control);
-  if (!token) return token.error();
-  const auto noted = change(
-      "UPDATE {table} SET {token}=" + std::to_string(*token) + where(name) + " AND " + held_by(owner), until, control);
-  if (!noted) return noted.error();
-  return *noted ? std::optional(*token) : std::nullopt;
+  TRY_ASSIGN(const auto taken, try_change(inserting(name, fields), until, control));
+  if (!taken) return std::optional<std::uint64_t>();
+  TRY_ASSIGN(const auto token, draw_token(name, until, control));
+  TRY_ASSIGN(const auto noted,
+             change("UPDATE {table} SET {token}=" + std::to_string(token) + where(name) + " AND " + held_by(owner),
+                    until, control));
+  return noted ? std::optional(token) : std::nullopt;
 }
 
 Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const std::string& owner,
@@ -208,39 +200,34 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
                              ",{info}=" + literal(std::string_view(who).substr(0, 1024)) +
                              ",{entries}=" + literal(owner);
   row_locked_ = false;
-  const auto read = read_state(name, until, control);
-  if (!read) return read.error();
-  if (read->read_only) return servers_.failed(read_only_is_set());
-  if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
-  if (read->holder && read->holder->token != 0) {  // an answer was lost
-    const auto renewed = renew(name, owner, ttl, false, "", until, control);
-    if (!renewed) return renewed.error();
-    return *renewed ? std::optional(read->holder->token) : std::nullopt;
+  TRY_ASSIGN(const auto read, read_state(name, until, control));
+  if (read.read_only) return servers_.failed(read_only_is_set());
+  if (read.holder && read.holder->owner != owner) return std::optional<std::uint64_t>();
+  if (read.holder && read.holder->token != 0) {  // an answer was lost
+    TRY_ASSIGN(const auto renewed, renew(name, owner, ttl, false, "", until, control));
+    return renewed ? std::optional(read.holder->token) : std::nullopt;
   }
   if (strategy_ == Strategy::kUnique) {
-    if (read->holder) {  // ours, without its token yet
-      if (const auto gone = release(name, owner, {}, until, control); !gone) return gone.error();
-    } else if (read->has_row) {
-      const auto gone = try_change(freeing(name, kOver), until, control);
-      if (!gone) return gone.error();
+    if (read.holder) {  // ours, without its token yet
+      TRY(release(name, owner, {}, until, control));
+    } else if (read.has_row) {
+      TRY(try_change(freeing(name, kOver), until, control));
       if (row_locked_) return std::optional<std::uint64_t>();
     }
     return insert(name, fields, owner, until, control);
   }
-  if (!read->has_row) {
-    const auto made = try_change(inserting(name, "{state}={free},{version}=0"), until, control);
-    if (!made) return made.error();
+  if (!read.has_row) {
+    TRY(try_change(inserting(name, "{state}={free},{version}=0"), until, control));
     if (row_locked_) return std::optional<std::uint64_t>();
   }
-  const std::uint64_t token = std::max(read->token + 1, static_cast<std::uint64_t>(read->now));
-  const auto taken =
-      try_change("UPDATE {table} SET {state}={taken},{version}={version}+1," +
-                     (table_.is_users() ? "{held}=" + std::to_string(read->version + 1) + "," : "") +
-                     "{token}=" + std::to_string(token) + "," + fields + where(name) +
-                     " AND {version}=" + std::to_string(read->version) + " AND ({state}={free} OR " + kOver + ")",
-                 until, control);
-  if (!taken) return taken.error();
-  return *taken ? std::optional(token) : std::nullopt;
+  const std::uint64_t token = std::max(read.token + 1, static_cast<std::uint64_t>(read.now));
+  TRY_ASSIGN(const auto taken,
+             try_change("UPDATE {table} SET {state}={taken},{version}={version}+1," +
+                            (table_.is_users() ? "{held}=" + std::to_string(read.version + 1) + "," : "") +
+                            "{token}=" + std::to_string(token) + "," + fields + where(name) +
+                            " AND {version}=" + std::to_string(read.version) + " AND ({state}={free} OR " + kOver + ")",
+                        until, control));
+  return taken ? std::optional(token) : std::nullopt;
 }
 
 Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact,
@@ -253,12 +240,11 @@ Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Dur
                  (asks ? " AND " + unasked() : "") + kUnlessReadOnly,
              until, control);
   if (!renewed || *renewed) return renewed;
-  const auto read = read_state(name, until, control);
-  if (!read) return read.error();
-  const bool ours = read->holder && read->holder->owner == owner && !read->read_only;
-  if (ours && asks) revoked_ = revocation_of(read->holder->who);
+  TRY_ASSIGN(const auto read, read_state(name, until, control));
+  const bool ours = read.holder && read.holder->owner == owner && !read.read_only;
+  if (ours && asks) revoked_ = revocation_of(read.holder->who);
   if (ours && asks && !revoked_.empty()) return renew(name, owner, ttl, exact, ran, until, control);
-  return read->read_only ? Result<bool>(servers_.failed(read_only_is_set())) : Result<bool>(false);
+  return read.read_only ? Result<bool>(servers_.failed(read_only_is_set())) : Result<bool>(false);
 }
 
 Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
@@ -267,9 +253,8 @@ Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, 
                                 " AND {token}=" + std::to_string(token) + " AND " + unasked(),
                             until, nullptr);
   if (!asked || *asked) return asked;
-  const auto read = read_state(name, until, nullptr);
-  if (!read) return read.error();
-  return read->holder && read->holder->owner == owner && read->holder->token == token;
+  TRY_ASSIGN(const auto read, read_state(name, until, nullptr));
+  return read.holder && read.holder->owner == owner && read.holder->token == token;
 }
 
 /// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
@@ -308,10 +293,9 @@ Result<bool> RowStore::release_foreign(const LockName& name, TimePoint until) {
 }
 
 Result<std::vector<LockName>> RowStore::names_where(const std::string& condition, TimePoint until) {
-  const auto found = servers_.run(named("SELECT {name} FROM {table} WHERE " + condition), until);
-  if (!found) return found.error();
+  TRY_ASSIGN(const auto found, servers_.run(named("SELECT {name} FROM {table} WHERE " + condition), until));
   std::vector<LockName> names;
-  for (const Row& row : found->rows) {
+  for (const Row& row : found.rows) {
     if (auto name = LockName::parse_stored(row.empty() ? "" : row[0].value_or(""))) names.push_back(*name);
   }
   std::sort(names.begin(), names.end());

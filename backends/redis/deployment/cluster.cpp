@@ -46,17 +46,16 @@ class ClusterDeployment final : public Deployment {
     split_ = false;
     while (true) {
       refused_ = true;
-      auto node = node_for(slot, attempt);
-      if (!node) return node.error();
+      TRY_ASSIGN(auto node, node_for(slot, attempt));
       refused_ = false;
       const bool asking = attempt.ask.has_value();
       attempt.ask.reset();
-      auto replies = send(**node, commands, asking, attempt);
+      auto replies = send(*node, commands, asking, attempt);
       if (!replies) return lost_on_the_way(std::move(replies).error());
       const Verdict verdict = judge(commands, *replies);
-      asked_at_ = (*node)->asked_at();
+      asked_at_ = node->asked_at();
       if (verdict.kind == Verdict::Kind::kAnswered) return replies;
-      const Endpoint& asked = (*node)->settings().endpoint;
+      const Endpoint& asked = node->settings().endpoint;
       attempt.trouble = asked.text() + " says " + words_of((*replies)[verdict.at]);
       const bool redirected = follow((*replies)[verdict.at], verdict.refusal, asked, attempt);
       if (verdict.kind == Verdict::Kind::kPartly) {
@@ -66,7 +65,7 @@ class ClusterDeployment final : public Deployment {
       refused_ = true;
       split_ = leaves_split_ && (*replies)[verdict.at].is_error("TRYAGAIN");
       if (split_) return Error{ErrorCode::kUnavailable, "the slot of its keys moves: " + attempt.trouble, ""};
-      if (auto rested = rest(attempt); !rested) return rested.error();
+      TRY(rest(attempt));
     }
   }
 
@@ -83,7 +82,7 @@ class ClusterDeployment final : public Deployment {
       if (refreshed) break;
       if (!is_passing(refreshed.error())) return refreshed.error();
       note(attempt, refreshed.error());
-      if (auto rested = rest(attempt); !rested) return rested.error();
+      TRY(rest(attempt));
     }
     return nodes_.to_all(map_.masters());
   }
@@ -108,7 +107,7 @@ class ClusterDeployment final : public Deployment {
       note(attempt, node.error());
       attempt.ask.reset();
       stale_ = true;
-      if (auto rested = rest(attempt); !rested) return rested.error();
+      TRY(rest(attempt));
     }
   }
 
@@ -123,13 +122,12 @@ class ClusterDeployment final : public Deployment {
       return Error{ErrorCode::kUnavailable, "no node of the cluster has slot " + std::to_string(slot),
                    "redis-cli --cluster check " + seeds_.front().text()};
     }
-    auto node = nodes_.to(*owner);
-    if (!node) return node.error();
-    auto connected = connect(**node, clock_, connect_by(attempt), attempt.control);
-    if (connected) return *node;
+    TRY_ASSIGN(auto node, nodes_.to(*owner));
+    auto connected = connect(*node, clock_, connect_by(attempt), attempt.control);
+    if (connected) return node;
     Error error = std::move(connected).error();
     const bool named_by_others = std::find(seeds_.begin(), seeds_.end(), *owner) == seeds_.end();
-    if (is_passing(error) && named_by_others && !(*node)->settings().reached) {
+    if (is_passing(error) && named_by_others && !node->settings().reached) {
       error.next =
           "is the server running there? If it is reached by another address than the cluster says: ?address-map=" +
           owner->text() + "=HOST:PORT";
@@ -208,9 +206,8 @@ class ClusterDeployment final : public Deployment {
   }
 
   Result<std::vector<SlotRange>> ask_for_map(const Endpoint& source, TimePoint until, Control* control) {
-    auto node = nodes_.to(source);
-    if (!node) return node.error();
-    auto replies = exchange(**node, {{"CLUSTER", "SLOTS"}}, clock_, until, until, control);
+    TRY_ASSIGN(auto node, nodes_.to(source));
+    auto replies = exchange(*node, {{"CLUSTER", "SLOTS"}}, clock_, until, until, control);
     if (!replies) return replies.error();
     return parse_cluster_slots(replies->front(), source);
   }
@@ -233,10 +230,9 @@ Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Cl
                  "write " + url.scheme + "://node1,node2,node3"};
   }
   // Faults of the settings show before anything is asked.
-  auto settings = connection_settings(url, endpoints(url).front());
-  if (!settings) return settings.error();
-  if (settings->database != 0) {
-    return Error{ErrorCode::kMisconfigured, "a cluster has database 0 only, not " + std::to_string(settings->database),
+  TRY_ASSIGN(auto settings, connection_settings(url, endpoints(url).front()));
+  if (settings.database != 0) {
+    return Error{ErrorCode::kMisconfigured, "a cluster has database 0 only, not " + std::to_string(settings.database),
                  "leave the database out of the URL"};
   }
   return std::unique_ptr<Deployment>(std::make_unique<ClusterDeployment>(url, clock, connect_timeout, greet));

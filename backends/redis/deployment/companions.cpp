@@ -38,17 +38,15 @@ std::optional<std::string> add_page(const Reply& page, const KeysOf& keys, std::
 Result<std::vector<LockName>> names_of(Deployment& deployment, const KeysOf& keys, const std::string& store,
                                        Clock& clock, TimePoint until, Duration patience, Control* control) {
   const auto soon = [&] { return std::min(until, clock.now() + patience); };
-  const auto servers = deployment.all_servers(soon());
-  if (!servers) return servers.error();
+  TRY_ASSIGN(const auto servers, deployment.all_servers(soon()));
   std::set<LockName> names;
-  for (Connection* server : *servers) {
+  for (Connection* server : servers) {
     std::string cursor = "0";
     do {
       const TimePoint page_by = soon();
-      const auto replies = exchange(*server, {page_command(cursor, keys)}, clock, page_by, page_by, control);
-      if (!replies) return replies.error();
-      if (auto error = error_of(replies->front(), store)) return *error;
-      auto next = add_page(replies->front(), keys, names);
+      TRY_ASSIGN(const auto replies, exchange(*server, {page_command(cursor, keys)}, clock, page_by, page_by, control));
+      if (auto error = error_of(replies.front(), store)) return *error;
+      auto next = add_page(replies.front(), keys, names);
       if (!next) return Error{ErrorCode::kUnavailable, store + " answered SCAN with nonsense"};
       cursor = std::move(*next);
     } while (cursor != "0");

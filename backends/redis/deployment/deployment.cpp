@@ -83,10 +83,9 @@ class SingleDeployment final : public Deployment {
       left = left.subspan(done);  // in order: what follows goes again
       refused_ = answered.empty();
       if (is_read_only(*refused)) continue;
-      auto paused = pause.take(clock_, until, control);
-      if (!paused) return std::move(paused).error();
+      TRY_ASSIGN(auto paused, pause.take(clock_, until, control));
       busy = not_ready(*refused);
-      if (!*paused || clock_.now() >= until) return *busy;
+      if (!paused || clock_.now() >= until) return *busy;
     }
   }
 
@@ -107,9 +106,8 @@ class SingleDeployment final : public Deployment {
       if (connected.error().code != ErrorCode::kUnavailable || !insists_) return std::move(connected).error();
       if (why && clock_.now() >= connect_by) return *why;
       why = connected.error();
-      auto paused = pause.take(clock_, connect_by, control);
-      if (!paused) return std::move(paused).error();
-      if (!*paused) return std::move(connected).error();
+      TRY_ASSIGN(auto paused, pause.take(clock_, connect_by, control));
+      if (!paused) return std::move(connected).error();
     }
   }
 
@@ -182,18 +180,16 @@ Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endp
   if (scheme == nullptr || url.family != "redis") {
     return Error{ErrorCode::kInternal, "no Redis scheme: " + url.scheme};
   }
-  auto number = database(url, *scheme);
-  if (!number) return std::move(number).error();
+  TRY_ASSIGN(auto number, database(url, *scheme));
   if (!url.user.empty() && url.password.empty()) return user_without_password(url);
-  auto reached = mapped_endpoint(url.param("address-map"), endpoint);
-  if (!reached) return std::move(reached).error();
+  TRY_ASSIGN(auto reached, mapped_endpoint(url.param("address-map"), endpoint));
   ConnectionSettings settings;
   settings.endpoint = endpoint;
-  settings.reached = std::move(*reached);
+  settings.reached = std::move(reached);
   settings.user = url.user;
   settings.password = url.password;
   settings.password_file = url.param("password-file");
-  settings.database = *number;
+  settings.database = number;
   settings.client_name = "dlock";
   if (url.scheme.find('+') == std::string::npos || scheme->shape == UrlShape::kSocket) settings.alone = url.scheme;
   settings.greet = greet;
@@ -213,9 +209,8 @@ Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clo
   } else {
     return Error{ErrorCode::kMisconfigured, "the URL names no server: " + url.redacted()};
   }
-  auto settings = connection_settings(url, endpoint, greet);
-  if (!settings) return std::move(settings).error();
-  return std::unique_ptr<Deployment>(std::make_unique<SingleDeployment>(std::move(*settings), clock, connect_timeout));
+  TRY_ASSIGN(auto settings, connection_settings(url, endpoint, greet));
+  return std::unique_ptr<Deployment>(std::make_unique<SingleDeployment>(std::move(settings), clock, connect_timeout));
 }
 
 Result<std::unique_ptr<Deployment>> redis_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,

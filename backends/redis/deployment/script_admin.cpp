@@ -11,17 +11,15 @@ namespace dlock::redis {
 TimePoint ScriptAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
 
 Result<LockState> ScriptAdmin::inspect(const LockName& name) {
-  auto lock = open(name);
-  if (!lock) return lock.error();
-  return (*lock)->read_state(soon(), nullptr);
+  TRY_ASSIGN(auto lock, open(name));
+  return lock->read_state(soon(), nullptr);
 }
 
 Result<KnownLocks> ScriptAdmin::known_locks() {
   KnownLocks known;
   for (const char* suffix : {"holders", "waiting"}) {
-    const auto some = names_with_companion(*deployment_, suffix, store_, runtime_);
-    if (!some) return some.error();
-    known.names.insert(known.names.end(), some->begin(), some->end());
+    TRY_ASSIGN(const auto some, names_with_companion(*deployment_, suffix, store_, runtime_));
+    known.names.insert(known.names.end(), some.begin(), some.end());
   }
   return known;
 }
@@ -53,46 +51,40 @@ std::vector<Result<LockState>> ScriptAdmin::inspect_some(std::span<const LockNam
 }
 
 Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
-  auto lock = open(name);
-  if (!lock) return lock.error();
+  TRY_ASSIGN(auto lock, open(name));
   const std::string data = data_to_drop(shown);
-  const auto freed = data.empty() ? (*lock)->force(shown, by, soon()) : (*lock)->drop_data(data, soon());
-  if (!freed) return freed.error();
+  TRY(data.empty() ? lock->force(shown, by, soon()) : lock->drop_data(data, soon()));
   return ForceReleased{shown.holders.empty() ? unheard(shown) : shown.holders};
 }
 
 Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
-  auto lock = open(name);
-  if (!lock) return lock.error();
-  const auto asked = (*lock)->revoke(shown, by, soon());
+  TRY_ASSIGN(auto lock, open(name));
+  const auto asked = lock->revoke(shown, by, soon());
   return asked ? asked : of_request_to_holder(asked.error(), name);
 }
 
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  auto lock = open(name);
-  if (!lock) return lock.error();
+  TRY_ASSIGN(auto lock, open(name));
   const TimePoint until = soon();
   const auto token = insist(runtime_.clock, until, kAskAgainPause, [&] {
-                       return (*lock)->renew(owner, ttl, true, "", until, nullptr);
+                       return lock->renew(owner, ttl, true, "", until, nullptr);
                      }).answer;
   if (!token) return token.error();
   return HeldLock{name, owner, *token, store_};
 }
 
 Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
-  auto lock = open(name);
-  if (!lock) return lock.error();
+  TRY_ASSIGN(auto lock, open(name));
   const TimePoint until = soon();
   return insist_gone(
-      runtime_.clock, until, kAskAgainPause, false, [&] { return (*lock)->release(owner, nullptr, until); },
-      [&] { return (*lock)->was_answered(); });
+      runtime_.clock, until, kAskAgainPause, false, [&] { return lock->release(owner, nullptr, until); },
+      [&] { return lock->was_answered(); });
 }
 
 Result<UniqueFd> ScriptAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  if (const auto has = check_has_tokens(); !has) return has.error();
-  auto lock = open(resource);
-  if (!lock) return lock.error();
-  if (const auto passed = (*lock)->fence(token, soon()); !passed) return passed.error();
+  TRY(check_has_tokens());
+  TRY_ASSIGN(auto lock, open(resource));
+  TRY(lock->fence(token, soon()));
   return UniqueFd();
 }
 

@@ -38,9 +38,8 @@ Result<std::vector<Reply>> ScriptStore::send(const std::vector<Command>& command
 }
 
 Result<ScriptStore::Answer> ScriptStore::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
-  auto replies = send(request, until, control);
-  if (!replies) return replies.error();
-  return answer_of(*replies);
+  TRY_ASSIGN(auto replies, send(request, until, control));
+  return answer_of(replies);
 }
 
 Result<ScriptStore::Answer> ScriptStore::run(Command command, TimePoint until, Control* control) {
@@ -107,18 +106,17 @@ Result<LockState> ScriptStore::read_state(TimePoint until, Control* control) {
 }
 
 Result<void> ScriptStore::drop_data(const std::string& data, TimePoint until) {
-  const auto answer = run(drop_command(key(), data), until, nullptr);
-  if (!answer) return answer.error();
-  return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
+  TRY_ASSIGN(const auto answer, run(drop_command(key(), data), until, nullptr));
+  return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
 }
 
 Result<void> ScriptStore::fence(FencingToken token, TimePoint until) {
-  const auto answer =
-      run({"EVAL", deployment_scripts::kFence, "2", key(), beside_.fenced, beside_.wake, token.text()}, until, nullptr);
-  if (!answer) return answer.error();
-  if (answer->front().text == "passed") return {};
-  if (answer->front().text != "lower" || answer->size() != 2) return not_understood(store_);
-  const std::string seen = printable((*answer)[1].text, kForeignWords);
+  TRY_ASSIGN(const auto answer,
+             run({"EVAL", deployment_scripts::kFence, "2", key(), beside_.fenced, beside_.wake, token.text()}, until,
+                 nullptr));
+  if (answer.front().text == "passed") return {};
+  if (answer.front().text != "lower" || answer.size() != 2) return not_understood(store_);
+  const std::string seen = printable(answer[1].text, kForeignWords);
   return Error{ErrorCode::kLost, key() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
 }
 

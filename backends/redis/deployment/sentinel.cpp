@@ -163,7 +163,7 @@ class SentinelDeployment final : public Deployment {
     std::string trouble;
     while (true) {
       refused_ = true;
-      if (auto master = connect(until, control, trouble); !master) return master.error();
+      TRY(connect(until, control, trouble));
       refused_ = false;
       auto replies = ask(*master_, commands, clock_, until, control);
       if (!replies) {
@@ -179,7 +179,7 @@ class SentinelDeployment final : public Deployment {
         return outcome_unknown({ErrorCode::kUnavailable, "the master changed in between: " + trouble, ""});
       }
       refused_ = true;
-      if (auto waited = rest(until, control, trouble); !waited) return waited.error();
+      TRY(rest(until, control, trouble));
     }
   }
 
@@ -189,7 +189,7 @@ class SentinelDeployment final : public Deployment {
 
   Result<std::vector<Connection*>> all_servers(TimePoint until) override {
     std::string trouble;
-    if (auto connected = connect(until, nullptr, trouble); !connected) return connected.error();
+    TRY(connect(until, nullptr, trouble));
     return std::vector<Connection*>{master_};
   }
 
@@ -206,9 +206,8 @@ class SentinelDeployment final : public Deployment {
     if (master_ != nullptr && !master_->is_closed()) {
       // Has it ended while nothing was asked?
       if (master_->advance(clock_.now())) {
-        auto confirmed = confirm(until, control);
-        if (!confirmed) return confirmed.error();
-        if (*confirmed) return {};
+        TRY_ASSIGN(auto confirmed, confirm(until, control));
+        if (confirmed) return {};
       }
       drop();
     }
@@ -221,23 +220,21 @@ class SentinelDeployment final : public Deployment {
       if (!is_passing(found.error()) || (!insists_ && clock_.now() < asked_by)) return found.error();
       trouble = found.error().message;
       patience = std::min(2 * patience, kMostSentinelPatience);
-      if (auto waited = rest(until, control, trouble, found.error().next); !waited) return waited.error();
+      TRY(rest(until, control, trouble, found.error().next));
     }
   }
 
   /// Asks the sentinels until `answer_by` and the server that they name until `until`.
   Result<void> discover(TimePoint answer_by, TimePoint until, Control* control) {
-    auto address = poll(answer_by, control);
-    if (!address) return address.error();
-    auto server = servers_.to(*address);
-    if (!server) return server.error();
+    TRY_ASSIGN(auto address, poll(answer_by, control));
+    TRY_ASSIGN(auto server, servers_.to(address));
     const TimePoint limit = connect_by(until);
-    auto said = exchange(**server, {{"ROLE"}, {"PING"}}, clock_, limit, limit, control);
+    auto said = exchange(*server, {{"ROLE"}, {"PING"}}, clock_, limit, limit, control);
     if (!said) return named_by_sentinels(std::move(said).error());
-    if (auto fit = check_master((*said)[0], (*said)[1], *address); !fit) {
+    if (auto fit = check_master((*said)[0], (*said)[1], address); !fit) {
       return named_by_sentinels(fit.error());
     }
-    master_ = *server;
+    master_ = server;
     trusted_until_ = clock_.now() + kTrust;
     return {};
   }
@@ -294,9 +291,8 @@ Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
   login.user = url.param("sentinel-user");
   const std::string file = url.param("sentinel-password-file");
   if (!file.empty()) {
-    auto password = read_password_file(file);
-    if (!password) return password.error();
-    login.password = std::move(password->text);
+    TRY_ASSIGN(auto password, read_password_file(file));
+    login.password = std::move(password.text);
     login.password_file = file;
   } else if (!login.user.empty()) {
     return Error{ErrorCode::kMisconfigured, "sentinel-user=" + login.user + " has no password",
@@ -316,12 +312,11 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
     return Error{ErrorCode::kMisconfigured, "a " + url.scheme + " URL names its sentinels and the master's name",
                  "write " + url.scheme + "://sentinel1,sentinel2,sentinel3/MASTER[/db]"};
   }
-  auto login = sentinel_login(url);
-  if (!login) return login.error();
+  TRY_ASSIGN(auto login, sentinel_login(url));
   // Faults of the settings show before anything is asked.
-  if (auto settings = connection_settings(url, endpoints(url).front()); !settings) return settings.error();
+  TRY(connection_settings(url, endpoints(url).front()));
   return std::unique_ptr<Deployment>(
-      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout, greet));
+      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(login), clock, connect_timeout, greet));
 }
 
 }  // namespace dlock::redis

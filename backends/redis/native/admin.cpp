@@ -23,17 +23,16 @@ class NativeAdmin final : public ScriptAdmin {
       : ScriptAdmin(std::move(deployment), std::move(store), runtime), replicas_(replicas) {}
 
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override {
-    const auto names = names_with_companion(*deployment_, "fence", store_, runtime_);
-    if (!names) return names.error();
+    TRY_ASSIGN(const auto names, names_with_companion(*deployment_, "fence", store_, runtime_));
     std::vector<Swept> swept;
-    for (std::size_t begin = 0; begin < names->size(); begin += kKeysAtOnce) {
+    for (std::size_t begin = 0; begin < names.size(); begin += kKeysAtOnce) {
       std::vector<LockName> some;
       std::vector<std::string> keys;
       std::vector<Command> commands;
-      for (std::size_t i = begin; i < std::min(names->size(), begin + kKeysAtOnce); ++i) {
-        const auto of = native_names((*names)[i]);
+      for (std::size_t i = begin; i < std::min(names.size(), begin + kKeysAtOnce); ++i) {
+        const auto of = native_names(names[i]);
         if (!of) continue;
-        some.push_back((*names)[i]);
+        some.push_back(names[i]);
         keys.push_back(of->key);
         commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
       }
@@ -56,10 +55,9 @@ class NativeAdmin final : public ScriptAdmin {
 
  private:
   Result<GiveBack> take_for_ping(const LockName& name) override {
-    auto lock = store_of(name);
-    if (!lock) return lock.error();
+    TRY_ASSIGN(auto lock, store_of(name));
     const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .arrival = {}, .info = who_text("ping")};
-    if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
+    TRY(lock.acquire(ask, soon(), nullptr));
     return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
   }
 
@@ -69,15 +67,13 @@ class NativeAdmin final : public ScriptAdmin {
   }
 
   Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override {
-    auto lock = store_of(name);
-    if (!lock) return lock.error();
-    return std::unique_ptr<ScriptStore>(std::make_unique<NativeStore>(std::move(*lock)));
+    TRY_ASSIGN(auto lock, store_of(name));
+    return std::unique_ptr<ScriptStore>(std::make_unique<NativeStore>(std::move(lock)));
   }
 
   Result<NativeStore> store_of(const LockName& name) {
-    auto names = native_names(name);
-    if (!names) return names.error();
-    return NativeStore(*deployment_, name, std::move(*names), store_, replicas_, runtime_.clock);
+    TRY_ASSIGN(auto names, native_names(name));
+    return NativeStore(*deployment_, name, std::move(names), store_, replicas_, runtime_.clock);
   }
 
   const ReplicaDemand replicas_;
@@ -86,10 +82,9 @@ class NativeAdmin final : public ScriptAdmin {
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_native_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto deployment = redis_deployment(url, runtime.clock, runtime.patience);
-  if (!deployment) return deployment.error();
+  TRY_ASSIGN(auto deployment, redis_deployment(url, runtime.clock, runtime.patience));
   return std::unique_ptr<LockAdmin>(
-      std::make_unique<NativeAdmin>(std::move(*deployment), url.redacted(), redis_replicas(url), runtime));
+      std::make_unique<NativeAdmin>(std::move(deployment), url.redacted(), redis_replicas(url), runtime));
 }
 
 }  // namespace dlock::redis

@@ -154,11 +154,9 @@ class NativeLock final : public ScriptLock {
 
 Result<std::unique_ptr<LockDriver>> keep_native_lock(const BackendUrl& url, const LockSpec& spec,
                                                      const Runtime& runtime) {
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), Greet::kAlong);
-  if (!deployment) return deployment.error();
-  auto names = native_names(spec.name);
-  if (!names) return names.error();
-  return std::unique_ptr<LockDriver>(std::make_unique<NativeLock>(std::move(*deployment), std::move(*names),
+  TRY_ASSIGN(auto deployment, redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), Greet::kAlong));
+  TRY_ASSIGN(auto names, native_names(spec.name));
+  return std::unique_ptr<LockDriver>(std::make_unique<NativeLock>(std::move(deployment), std::move(names),
                                                                   url.redacted(), spec, redis_replicas(url), runtime));
 }
 

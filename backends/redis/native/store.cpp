@@ -250,10 +250,9 @@ Result<FencingToken> NativeStore::renew_split(const Owner& owner, Duration ttl, 
   const std::string record = keep_record(owner, ttl, ran, until, control);
   Participant known;
   const Duration delay = record.empty() ? delay_ : std::chrono::milliseconds(add_record(known, record));
-  const auto renewed = renew_keys(owner, ttl, exact, delay, until, control);
-  if (!renewed) return renewed.error();
-  if (renewed->front().text == "lost") return lost(*renewed);
-  if (!is_renewed(*renewed)) return not_understood(store_);
+  TRY_ASSIGN(const auto renewed, renew_keys(owner, ttl, exact, delay, until, control));
+  if (renewed.front().text == "lost") return lost(renewed);
+  if (!is_renewed(renewed)) return not_understood(store_);
   revoked_ = revocation_of(record);
   return known.token;
 }
@@ -291,18 +290,16 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
 
 /// Out of the queue, too, as far as that is reached.
 Result<void> NativeStore::release_split(const Owner& owner, TimePoint until) {
-  const auto answer =
-      run({"EVAL", native_scripts::kReleaseLock, "1", beside_.key, beside_.wake, owner.text()}, until, nullptr);
-  if (!answer) return answer.error();
-  bool released = answer->front().text == "released";
+  TRY_ASSIGN(const auto answer,
+             run({"EVAL", native_scripts::kReleaseLock, "1", beside_.key, beside_.wake, owner.text()}, until, nullptr));
+  bool released = answer.front().text == "released";
   const auto remove = [&](const char* command, const std::string& key) {
     return deployment_.call(beside_.key, {{command, key, owner.text()}}, until, nullptr);
   };
-  if (answer->front().text == "several") {
-    const auto removed = remove("ZREM", beside_.until);
-    if (!removed) return removed.error();
-    if (auto error = error_of(removed->front(), store_)) return *error;
-    released = removed->front().integer == 1;
+  if (answer.front().text == "several") {
+    TRY_ASSIGN(const auto removed, remove("ZREM", beside_.until));
+    if (auto error = error_of(removed.front(), store_)) return *error;
+    released = removed.front().integer == 1;
   }
   (void)remove("HDEL", beside_.holders);
   (void)remove("ZREM", beside_.queue);
@@ -311,9 +308,8 @@ Result<void> NativeStore::release_split(const Owner& owner, TimePoint until) {
 }
 
 Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
-  auto answer = run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr);
-  if (!answer) return answer.error();
-  const std::string& word = answer->front().text;
+  TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr));
+  const std::string& word = answer.front().text;
   if (word == "freed") return {};
   if (word == "conflict") return other_holders(name_);
   if (word == "foreign") {
@@ -346,19 +342,17 @@ Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
 /// Who waits is left out: it may be anywhere.
 Result<LockState> NativeStore::read_split(TimePoint until, Control* control) {
   const WallTime asked = clock_.wall();
-  auto parts = run({"EVAL", native_scripts::kReadLock, "1", beside_.key, beside_.wake}, until, control);
-  if (!parts) return parts.error();
+  TRY_ASSIGN(auto parts, run({"EVAL", native_scripts::kReadLock, "1", beside_.key, beside_.wake}, until, control));
   const Command beside[] = {{"HGETALL", beside_.holders}, {"ZRANGE", beside_.until, "0", "-1", "WITHSCORES"}};
   for (const Command& command : beside) {
-    auto reply = deployment_.call(beside_.key, {command}, until, control);
-    if (!reply) return reply.error();
-    if (auto error = error_of(reply->front(), store_)) return *error;
-    parts->push_back(std::move(reply->front()));
+    TRY_ASSIGN(auto reply, deployment_.call(beside_.key, {command}, until, control));
+    if (auto error = error_of(reply.front(), store_)) return *error;
+    parts.push_back(std::move(reply.front()));
   }
   const Reply none{Reply::Kind::kArray, "", 0, {}};
   const Reply zero{Reply::Kind::kInteger, "", 0, {}};
-  parts->insert(parts->end(), {none, none, zero, zero});
-  auto state = understood(*parts, asked);
+  parts.insert(parts.end(), {none, none, zero, zero});
+  auto state = understood(parts, asked);
   if (state) state->waiters_known = false;
   return state;
 }

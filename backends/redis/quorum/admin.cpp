@@ -49,10 +49,9 @@ class QuorumAdmin final : public AdminCommon {
   const std::string& store() const override { return store_; }
 
   Result<LockState> inspect(const LockName& name) override {
-    const auto asked = question(name, "", {});
-    if (!asked) return asked.error();
+    TRY_ASSIGN(const auto asked, question(name, "", {}));
     QuorumStore round(group_, name, store_);
-    if (const auto known = ask_until_known(round, read_command(*asked)).answer; !known) return known.error();
+    TRY(ask_until_known(round, read_command(asked)).answer);
     return round.state(runtime_.clock.wall(), false);
   }
 
@@ -81,11 +80,10 @@ class QuorumAdmin final : public AdminCommon {
     Result<void> told = other_holders(name);
     for (const Participant& holder : shown.holders) {
       if (holder.token.is_none()) return cannot_be_asked(name, "another client than dlock has it");
-      auto asked = question(name, holder.owner, {});
-      if (!asked) return asked.error();
-      asked->info = by;
+      TRY_ASSIGN(auto asked, question(name, holder.owner, {}));
+      asked.info = by;
       QuorumStore round(group_, name, store_);
-      const auto outcome = ask_until_known(round, revoke_command(*asked)).answer;
+      const auto outcome = ask_until_known(round, revoke_command(asked)).answer;
       if (!outcome) return of_request_to_holder(outcome.error(), name);
       if (*outcome == Outcome::kWon) told = {};
     }
@@ -93,10 +91,9 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
-    const auto asked = question(name, owner.text(), ttl);
-    if (!asked) return asked.error();
+    TRY_ASSIGN(const auto asked, question(name, owner.text(), ttl));
     QuorumStore round(group_, name, store_);
-    if (const auto kept = judge(round, keep_command(*asked, FencingToken(0)), name); !kept) return kept.error();
+    TRY(judge(round, keep_command(asked, FencingToken(0)), name));
     std::vector<std::uint64_t> tokens;
     for (const Ballot& ballot : round.ballots()) {
       if (ballot.state != Ballot::State::kOurs) continue;
@@ -108,19 +105,17 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   Result<void> release(const LockName& name, const Owner& owner) override {
-    const auto asked = question(name, owner.text(), {});
-    if (!asked) return asked.error();
+    TRY_ASSIGN(const auto asked, question(name, owner.text(), {}));
     QuorumStore round(group_, name, store_);
-    return judge(round, give_command(*asked, FencingToken(0)), name, true);
+    return judge(round, give_command(asked, FencingToken(0)), name, true);
   }
 
   /// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a
   /// higher one: of two majorities one server is in both, so none that is lower passes after it.
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) override {
-    const auto names = native_names(resource);
-    if (!names) return names.error();
+    TRY_ASSIGN(const auto names, native_names(resource));
     const auto answers =
-        ask_each({"EVAL", deployment_scripts::kFence, "2", names->key, names->fenced, names->wake, token.text()});
+        ask_each({"EVAL", deployment_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()});
     std::size_t passed = 0;
     std::size_t denied = 0;
     std::string reasons;
@@ -147,17 +142,15 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override {
-    const auto known = known_locks();
-    if (!known) return known.error();
-    const std::vector<LockName>& names = known->names;
+    TRY_ASSIGN(const auto known, known_locks());
+    const std::vector<LockName>& names = known.names;
     std::vector<Swept> swept;
     for (std::size_t begin = 0; begin < names.size(); begin += kKeysAtOnce) {
       const auto some = std::span(names).subspan(begin, std::min(kKeysAtOnce, names.size() - begin));
       std::vector<Command> commands;
       for (const LockName& name : some) {
-        const auto of = native_names(name);
-        if (!of) return of.error();
-        commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
+        TRY_ASSIGN(const auto of, native_names(name));
+        commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of.key, of.fence, dry_run ? "0" : "1"});
       }
       const auto answers = ask_each(commands);
       for (std::size_t i = 0; i < some.size(); ++i) {
@@ -183,8 +176,7 @@ class QuorumAdmin final : public AdminCommon {
   Result<KnownLocks> known_locks() override {
     KnownLocks known{scan_names()};
     if (known.names.empty()) {  // or no server answered
-      const auto any = inspect(*LockName::parse("dlock-inspect"));
-      if (!any) return any.error();
+      TRY(inspect(*LockName::parse("dlock-inspect")));
     }
     return known;
   }
@@ -210,14 +202,13 @@ class QuorumAdmin final : public AdminCommon {
 
   Result<GiveBack> take_for_ping(const LockName& name) override {
     const Owner owner = Owner::random();
-    auto asked = question(name, owner.text(), kPingTtl);
-    if (!asked) return asked.error();
-    asked->entry = asked->owner;
+    TRY_ASSIGN(auto asked, question(name, owner.text(), kPingTtl));
+    asked.entry = asked.owner;
     QuorumStore round(group_, name, store_);
-    if (round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
+    if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
       return GiveBack([this, name, owner] { return release(name, owner); });
     }
-    const std::vector<Command> undo{give_command(*asked, FencingToken(0)), {"DEL", asked->names.fence}};
+    const std::vector<Command> undo{give_command(asked, FencingToken(0)), {"DEL", asked.names.fence}};
     group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
     return round.silence();
   }
@@ -246,9 +237,8 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const {
-    auto names = native_names(name);
-    if (!names) return names.error();
-    return QuorumQuestion{std::move(*names), kind_, owner, "", "", ttl, false};
+    TRY_ASSIGN(auto names, native_names(name));
+    return QuorumQuestion{std::move(names), kind_, owner, "", "", ttl, false};
   }
 
   Insisted<Result<Outcome>> ask_until_known(QuorumStore& round, const Command& command) {
@@ -271,9 +261,8 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   Result<ForceReleased> drop_data(const LockName& name, const LockState& shown, const std::string& data) {
-    const auto names = native_names(name);
-    if (!names) return names.error();
-    const auto answers = ask_each({drop_command(names->key, data)});
+    TRY_ASSIGN(const auto names, native_names(name));
+    const auto answers = ask_each({drop_command(names.key, data)});
     const bool freed = std::any_of(answers.begin(), answers.end(), [](const ServerGroup::Answer& answer) {
       return answer.has_replies() && !answer.replies.front().elements.empty() &&
              answer.replies.front().elements.front().text == "freed";
@@ -287,10 +276,9 @@ class QuorumAdmin final : public AdminCommon {
       return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
                    "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
     }
-    const auto asked = question(name, holder.owner, {});
-    if (!asked) return asked.error();
+    TRY_ASSIGN(const auto asked, question(name, holder.owner, {}));
     QuorumStore round(group_, name, store_);
-    const auto [outcome, unanswered] = ask_until_known(round, give_command(*asked, FencingToken(0)));
+    const auto [outcome, unanswered] = ask_until_known(round, give_command(asked, FencingToken(0)));
     if (!outcome) return outcome.error();
     return unanswered ||
            std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
@@ -328,10 +316,9 @@ class QuorumAdmin final : public AdminCommon {
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_quorum_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto servers = group_settings(url);
-  if (!servers) return servers.error();
+  TRY_ASSIGN(auto servers, group_settings(url));
   return std::unique_ptr<LockAdmin>(
-      std::make_unique<QuorumAdmin>(url.redacted(), quorum_kind(url), std::move(*servers), runtime));
+      std::make_unique<QuorumAdmin>(url.redacted(), quorum_kind(url), std::move(servers), runtime));
 }
 
 }  // namespace dlock::redis

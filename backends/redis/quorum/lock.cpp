@@ -333,12 +333,9 @@ Result<std::unique_ptr<LockDriver>> keep_quorum_lock(const BackendUrl& url, cons
   const QuorumKind kind = quorum_kind(url);
   if (auto fits = check_exclusive_only(spec, kind == QuorumKind::kString ? "RedLock" : "Tair"); !fits)
     return fits.error();
-  auto names = native_names(spec.name);
-  if (!names) return names.error();
-  auto servers = group_settings(url, Greet::kAlong);
-  if (!servers) return servers.error();
-  auto store =
-      std::make_unique<QuorumLock>(std::move(*servers), kind, std::move(*names), spec, url.redacted(), runtime);
+  TRY_ASSIGN(auto names, native_names(spec.name));
+  TRY_ASSIGN(auto servers, group_settings(url, Greet::kAlong));
+  auto store = std::make_unique<QuorumLock>(std::move(servers), kind, std::move(names), spec, url.redacted(), runtime);
   return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(std::move(store), spec, url.redacted(), runtime));
 }
 

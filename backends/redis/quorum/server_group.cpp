@@ -184,9 +184,8 @@ std::string ServerGroup::reasons(const Answers& answers) const {
 Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet) {
   std::vector<ConnectionSettings> all;
   for (const Endpoint& endpoint : endpoints(url)) {
-    auto settings = connection_settings(url, endpoint, greet);
-    if (!settings) return settings.error();
-    all.push_back(std::move(*settings));
+    TRY_ASSIGN(auto settings, connection_settings(url, endpoint, greet));
+    all.push_back(std::move(settings));
   }
   return all;
 }

@@ -42,10 +42,9 @@ class RedissonAdmin final : public ScriptAdmin {
 
  private:
   Result<GiveBack> take_for_ping(const LockName& name) override {
-    auto lock = store_of(name);
-    if (!lock) return lock.error();
+    TRY_ASSIGN(auto lock, store_of(name));
     const RedissonAsk ask{.owner = Owner::random(), .ttl = 10s, .info = who_text("ping")};
-    if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
+    TRY(lock.acquire(ask, soon(), nullptr));
     return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
   }
 
@@ -54,17 +53,15 @@ class RedissonAdmin final : public ScriptAdmin {
   }
 
   Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override {
-    auto lock = store_of(name);
-    if (!lock) return lock.error();
-    return std::unique_ptr<ScriptStore>(std::make_unique<RedissonStore>(std::move(*lock)));
+    TRY_ASSIGN(auto lock, store_of(name));
+    return std::unique_ptr<ScriptStore>(std::make_unique<RedissonStore>(std::move(lock)));
   }
 
   Result<void> check_has_tokens() const override { return redis::check_has_tokens(kind_); }
 
   Result<RedissonStore> store_of(const LockName& name) {
-    auto names = redisson_names(kind_, name, cluster_);
-    if (!names) return names.error();
-    return RedissonStore(*deployment_, kind_, name, std::move(*names), store_, replicas_, runtime_.clock);
+    TRY_ASSIGN(auto names, redisson_names(kind_, name, cluster_));
+    return RedissonStore(*deployment_, kind_, name, std::move(names), store_, replicas_, runtime_.clock);
   }
 
   const RedissonKind kind_;
@@ -75,9 +72,8 @@ class RedissonAdmin final : public ScriptAdmin {
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_redisson_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto deployment = redis_deployment(url, runtime.clock, runtime.patience);
-  if (!deployment) return deployment.error();
-  return std::unique_ptr<LockAdmin>(std::make_unique<RedissonAdmin>(std::move(*deployment), url, runtime));
+  TRY_ASSIGN(auto deployment, redis_deployment(url, runtime.clock, runtime.patience));
+  return std::unique_ptr<LockAdmin>(std::make_unique<RedissonAdmin>(std::move(deployment), url, runtime));
 }
 
 }  // namespace dlock::redis

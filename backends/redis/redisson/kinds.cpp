@@ -54,11 +54,10 @@ RedissonKind redisson_kind(const BackendUrl& url) {
 const char* kind_word(RedissonKind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
 Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bool cluster) {
-  auto beside = native_names(name);
-  if (!beside) return beside.error();
-  const std::string& object = beside->key;
-  RedissonNames names{*beside, stem_of(object), prefixed(channel_prefix(kind), object),
-                      other_keys(kind, object, *beside), cluster};
+  TRY_ASSIGN(auto beside, native_names(name));
+  const std::string& object = beside.key;
+  RedissonNames names{beside, stem_of(object), prefixed(channel_prefix(kind), object), other_keys(kind, object, beside),
+                      cluster};
   if (cluster && !is_in_one_slot(names)) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + ": Redisson's rule puts the keys of this name into several slots of a cluster",

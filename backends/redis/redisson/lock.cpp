@@ -137,13 +137,11 @@ class RedissonLock final : public ScriptLock {
 Result<std::unique_ptr<LockDriver>> keep_redisson_lock(const BackendUrl& url, const LockSpec& spec,
                                                        const Runtime& runtime) {
   const RedissonKind kind = redisson_kind(url);
-  if (auto fits = check_fits(kind, spec); !fits) return fits.error();
-  auto names = redisson_names(kind, spec.name, is_redis_cluster(url));
-  if (!names) return names.error();
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), Greet::kAlong);
-  if (!deployment) return deployment.error();
+  TRY(check_fits(kind, spec));
+  TRY_ASSIGN(auto names, redisson_names(kind, spec.name, is_redis_cluster(url)));
+  TRY_ASSIGN(auto deployment, redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), Greet::kAlong));
   return std::unique_ptr<LockDriver>(std::make_unique<RedissonLock>(
-      std::move(*deployment), kind, std::move(*names), url.redacted(), spec, redis_replicas(url), runtime));
+      std::move(deployment), kind, std::move(names), url.redacted(), spec, redis_replicas(url), runtime));
 }
 
 }  // namespace dlock::redis

@@ -289,11 +289,10 @@ Result<ScriptStore::Answer> RedissonStore::keep_reads(std::int64_t count, const 
 }
 
 Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
-  auto answer =
-      run(command_of(scripts_of(kind_).release, holder_of(owner), release_arguments(kind_, entry ? entry->text() : "")),
-          until, nullptr);
-  if (!answer) return answer.error();
-  const std::string& word = answer->front().text;
+  TRY_ASSIGN(auto answer, run(command_of(scripts_of(kind_).release, holder_of(owner),
+                                         release_arguments(kind_, entry ? entry->text() : "")),
+                              until, nullptr));
+  const std::string& word = answer.front().text;
   if (word == "released") return {};
   if (word == "gone") return not_held(name_);
   return not_understood(store_);
@@ -302,9 +301,8 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
 Result<void> RedissonStore::skip(const LockState& shown, TimePoint until) {
   std::vector<std::string> fields;
   for (const Participant& waiter : unheard(shown)) fields.push_back(waiter.stored);
-  auto answer = run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr);
-  if (!answer) return answer.error();
-  return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
+  TRY_ASSIGN(auto answer, run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr));
+  return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
 }
 
 Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
@@ -317,9 +315,8 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
     if (!participant.stored.empty()) arguments.push_back(participant.stored);
     else if (owner) arguments.push_back(holder_of(*owner));
   }
-  auto answer = run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);
-  if (!answer) return answer.error();
-  const std::string& word = answer->front().text;
+  TRY_ASSIGN(auto answer, run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr));
+  const std::string& word = answer.front().text;
   if (word == "freed") return {};
   if (word == "foreign" || (word == "conflict" && foreign)) {
     return Error{ErrorCode::kUnsupported,

@@ -56,7 +56,7 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
   bool stopped = false;
   for (bool waited = false;; waited = true) {
     const TimePoint now = clock.now();
-    if (auto went = connection.advance(now); !went) return std::move(went).error();
+    TRY(connection.advance(now));
     while (replies.size() < expected) {
       auto reply = connection.next_answer();
       if (!reply) break;

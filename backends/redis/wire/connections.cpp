@@ -8,18 +8,16 @@
 namespace dlock::redis {
 Result<Connection*> Connections::to(const Endpoint& endpoint) {
   if (Connection* known = find(endpoint)) return known;
-  auto settings = settings_(endpoint);
-  if (!settings) return settings.error();
-  auto made = all_.emplace(endpoint, std::make_unique<Connection>(std::move(*settings))).first;
+  TRY_ASSIGN(auto settings, settings_(endpoint));
+  auto made = all_.emplace(endpoint, std::make_unique<Connection>(std::move(settings))).first;
   return made->second.get();
 }
 
 Result<std::vector<Connection*>> Connections::to_all(const std::vector<Endpoint>& endpoints) {
   std::vector<Connection*> all;
   for (const Endpoint& endpoint : endpoints) {
-    auto connection = to(endpoint);
-    if (!connection) return connection.error();
-    all.push_back(*connection);
+    TRY_ASSIGN(auto connection, to(endpoint));
+    all.push_back(connection);
   }
   return all;
 }

@@ -202,8 +202,7 @@ Result<Address> unix_address(const std::string& path) {
 
 Result<std::unique_ptr<ByteStream>> begin(std::deque<Address> addresses, TimePoint until) {
   auto stream = std::make_unique<SocketStream>(until);
-  auto begun = stream->try_addresses(std::move(addresses));
-  if (!begun) return std::move(begun).error();
+  TRY(stream->try_addresses(std::move(addresses)));
   return std::unique_ptr<ByteStream>(std::move(stream));
 }
 
@@ -277,15 +276,13 @@ Error closed_by_server() { return {ErrorCode::kUnavailable, "the server closed t
 
 Result<std::unique_ptr<ByteStream>> open_socket(const Endpoint& endpoint, TimePoint until) {
   if (!endpoint.socket.empty()) {
-    auto address = unix_address(endpoint.socket);
-    if (!address) return std::move(address).error();
-    return begin({*address}, until);
+    TRY_ASSIGN(auto address, unix_address(endpoint.socket));
+    return begin({address}, until);
   }
   const std::vector<Address> known = known_addresses(endpoint.host, endpoint.port);
   if (!known.empty()) return begin({known.begin(), known.end()}, until);
-  auto lookup = Lookup::start(endpoint.host, endpoint.port);
-  if (!lookup) return std::move(lookup).error();
-  return std::unique_ptr<ByteStream>(std::make_unique<SocketStream>(std::move(*lookup), until));
+  TRY_ASSIGN(auto lookup, Lookup::start(endpoint.host, endpoint.port));
+  return std::unique_ptr<ByteStream>(std::make_unique<SocketStream>(std::move(lookup), until));
 }
 
 }  // namespace dlock::redis

@@ -208,13 +208,12 @@ Result<std::unique_ptr<ByteStream>> start_tls(std::unique_ptr<ByteStream> carrie
     return Error{ErrorCode::kMisconfigured, "a client certificate takes both cert-file and key-file",
                  settings.cert_file.empty() ? "add cert-file" : "add key-file"};
   }
-  const auto tls = load_tls();
-  if (!tls) return tls.error();
+  TRY_ASSIGN(const auto tls, load_tls());
   const std::string name = settings.server_name.empty() ? host.substr(0, host.find('%')) : settings.server_name;
   const DlockTlsSettings wanted{settings.ca_file.c_str(), settings.cert_file.c_str(), settings.key_file.c_str(),
                                 name.c_str()};
   DlockTlsFailure failure{};
-  Session session((*tls)->open(&wanted, &failure), {*tls});
+  Session session(tls->open(&wanted, &failure), {tls});
   if (!session) return not_opened(failure, settings, name);
   return std::unique_ptr<ByteStream>(
       std::make_unique<TlsStream>(std::move(carrier), std::move(session), name, settings));

@@ -91,7 +91,7 @@ Result<Settings> settings_of(const BackendUrl& url) {
     return Error{ErrorCode::kMisconfigured, "the path of " + settings.store + " is not that of a node",
                  "write it as /app/locks: no empty parts, no '.' and no '..'"};
   }
-  if (auto fits = check_user(url); !fits) return fits.error();
+  TRY(check_user(url));
   settings.user = url.user;
   settings.password = url.password;
   settings.password_file = url.param("password-file");
@@ -210,9 +210,8 @@ std::optional<std::vector<std::string>> MovingServers::look(TimePoint now) {
 }
 
 Result<Ensemble> Ensemble::of(const BackendUrl& url, Clock& clock, OpenSession open) {
-  auto settings = settings_of(url);
-  if (!settings) return settings.error();
-  return Ensemble(std::move(*settings), clock, std::move(open));
+  TRY_ASSIGN(auto settings, settings_of(url));
+  return Ensemble(std::move(settings), clock, std::move(open));
 }
 
 Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* control) {
@@ -227,9 +226,8 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
     const auto known = known_addresses(host.name, host.port);
     for (const Address& address : known) all.push_back(server_text(address.get()));
     if (known.empty()) {
-      auto lookup = begin(host, until, *clock_, control);
-      if (!lookup) return lookup.error();
-      lookups.emplace_back(&host, std::move(*lookup));
+      TRY_ASSIGN(auto lookup, begin(host, until, *clock_, control));
+      lookups.emplace_back(&host, std::move(lookup));
       ++names;
     }
     if (lookups.size() < kLookupsAtOnce && &host != final_host) continue;
@@ -255,20 +253,17 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
 
 Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const SessionKey* attach, TimePoint until,
                                                  Control* control) {
-  const auto servers = addresses(until, control);
-  if (!servers) return servers.error();
-  auto calls = open({*servers, digest_of(*settings_), timeout, attach ? std::optional(*attach) : std::nullopt});
+  TRY_ASSIGN(const auto servers, addresses(until, control));
+  auto calls = open({servers, digest_of(*settings_), timeout, attach ? std::optional(*attach) : std::nullopt});
   if (calls && moving_) (*calls)->find_servers_by([moving = moving_](TimePoint now) { return moving->look(now); });
   return calls;
 }
 
 Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control) {
-  const auto servers = addresses(until, control);
-  if (!servers) return servers.error();
+  TRY_ASSIGN(const auto servers, addresses(until, control));
   calls.session().abandon();  // before there is another one of ours with these servers
-  auto session = open_({*servers, digest_of(*settings_), timeout, calls.key()});
-  if (!session) return session.error();
-  calls.take_up_in(std::move(*session));
+  TRY_ASSIGN(auto session, open_({servers, digest_of(*settings_), timeout, calls.key()}));
+  calls.take_up_in(std::move(session));
   return {};
 }
 
@@ -277,10 +272,9 @@ Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const S
 }
 
 Result<std::unique_ptr<Calls>> Ensemble::open(const SessionSettings& settings) {
-  auto session = open_(settings);
-  if (!session) return session.error();
-  auto calls = std::make_unique<Calls>(std::move(*session), settings_->store, *clock_,
-                                       static_cast<int>(settings.servers.size()));
+  TRY_ASSIGN(auto session, open_(settings));
+  auto calls =
+      std::make_unique<Calls>(std::move(session), settings_->store, *clock_, static_cast<int>(settings.servers.size()));
   calls->log_in_by([shared = settings_]() -> std::optional<std::string> {
     auto password = rotated_password(shared->password_file, shared->password);
     if (!password) return std::nullopt;

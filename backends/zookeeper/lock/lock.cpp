@@ -52,14 +52,12 @@ Result<void> ZookeeperLock::connect(Control& control) {
   stage_ = 0;
   calls_.reset();
   if (shared_) {
-    auto calls = shared_->share(asked_by(), &control);
-    if (!calls) return calls.error();
-    use(std::move(*calls));
+    TRY_ASSIGN(auto calls, shared_->share(asked_by(), &control));
+    use(std::move(calls));
     return {};
   }
-  auto calls = ensemble_.connect(timeout, nullptr, asked_by(), &control);
-  if (!calls) return calls.error();
-  use(std::move(*calls));
+  TRY_ASSIGN(auto calls, ensemble_.connect(timeout, nullptr, asked_by(), &control));
+  use(std::move(calls));
   const int servers = ensemble_.server_count();
   if (acquisition_.patience().is_once())
     calls_->give_up_after(servers + (servers % 2 == 0 ? 1 : 0));  // see server_list()
@@ -138,7 +136,7 @@ bool ZookeeperLock::may_begin_anew(const Error& error, TimePoint until) {
 
 /// Through the stages that are not passed yet.
 Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
-  if (const auto connected = connect(control); !connected) return connected.error();
+  TRY(connect(control));
   if (!spec_.take) return see_whether_free(control);
   waited_for_.clear();
   auto outcome = pass_stages(control);
@@ -152,19 +150,17 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
 
 Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
   for (; stage_ < contenders_.size(); ++stage_) {
-    auto verdict = pass(contenders_[stage_], control);
-    if (!verdict) return verdict.error();
-    if (verdict->kind == Verdict::Kind::kHolds) continue;
-    verdict_ = std::move(*verdict);
+    TRY_ASSIGN(auto verdict, pass(contenders_[stage_], control));
+    if (verdict.kind == Verdict::Kind::kHolds) continue;
+    verdict_ = std::move(verdict);
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Outcome::kBusy;
   }
   leave_gates();
   const ContenderStore& last = contenders_.back();
   if (spec_.mode == Mode::kPermits) {
-    auto taken = take_slot(*calls_, stages_.back().directory, last.path(), spec_, asked_by(), &control);
-    if (!taken) return taken.error();
-    slot_ = std::move(*taken);
+    TRY_ASSIGN(auto taken, take_slot(*calls_, stages_.back().directory, last.path(), spec_, asked_by(), &control));
+    slot_ = std::move(taken);
   }
   held_ = last.path();
   sent_ = last.sent();
@@ -180,11 +176,10 @@ Error ZookeeperLock::disagreement() const {
 
 Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control) {
   for (int gone = 0; gone <= kGoneTries; ++gone) {
-    auto verdict = contender.enter(asked_by(), &control);
-    if (!verdict) return verdict.error();
+    TRY_ASSIGN(auto verdict, contender.enter(asked_by(), &control));
     acquisition_.patience().heard();
-    if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
-    if (verdict->kind != Verdict::Kind::kGone) return verdict;
+    if (verdict.kind == Verdict::Kind::kDisagrees) return disagreement();
+    if (verdict.kind != Verdict::Kind::kGone) return verdict;
     // Our place in the queue was deleted. A server that was cut off may not know it yet.
     if (calls_->was_taken_up()) {
       leave_session();
@@ -197,12 +192,11 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
 
 /// It is free: the directory is empty, since a contender that leaves is followed by the next.
 Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control) {
-  const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
-  if (!present) return present.error();
+  TRY_ASSIGN(const auto present, read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control));
   acquisition_.patience().heard();
-  const bool is_held = std::any_of(present->begin(), present->end(), [](const Present& p) { return p.holds; });
+  const bool is_held = std::any_of(present.begin(), present.end(), [](const Present& p) { return p.holds; });
   if (!is_held) return Outcome::kFree;
-  waited_for_ = present->back().path;
+  waited_for_ = present.back().path;
   return Outcome::kBusy;
 }
 
@@ -229,9 +223,8 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
 /// False: it has happened already.
 Result<bool> ZookeeperLock::watch(Control& control) {
   if (waited_for_.empty()) return contenders_[stage_].watch(verdict_, asked_by(), &control);
-  const auto seen = calls_->call(ask_stat(waited_for_, true), asked_by(), &control);
-  if (!seen) return seen.error();
-  return seen->code == Code::kOk;
+  TRY_ASSIGN(const auto seen, calls_->call(ask_stat(waited_for_, true), asked_by(), &control));
+  return seen.code == Code::kOk;
 }
 
 /// An attempt is worth it: because of what has happened, or to find out what the matter is with the session.
@@ -265,10 +258,9 @@ bool ZookeeperLock::wait_in_session(const std::function<bool()>& is_ready, std::
 Result<LockState> ZookeeperLock::describe(Control& control) {
   if (!calls_) return Error{ErrorCode::kUnavailable, "not connected"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
-  auto present = read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control);
-  if (!present) return present.error();
+  TRY_ASSIGN(auto present, read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control));
   const std::string own = spec_.take && stage_ < contenders_.size() ? contenders_[stage_].path() : "";
-  LockState state = state_of(spec_.name, ensemble_.store(), *present, own);
+  LockState state = state_of(spec_.name, ensemble_.store(), present, own);
   clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
   return state;
 }
@@ -282,9 +274,8 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
                  "choose a shorter --lock-delay, or raise maxSessionTimeout on the servers"};
   }
   if (runtime_.clock.now() + least_to_start(lease) >= believed()) {  // it took its time to get here
-    const auto verdict = contenders_.back().judge_again(asked_by(), &control);
-    if (!verdict) return verdict.error();
-    if (verdict->kind != Verdict::Kind::kHolds) {
+    TRY_ASSIGN(const auto verdict, contenders_.back().judge_again(asked_by(), &control));
+    if (verdict.kind != Verdict::Kind::kHolds) {
       return Error{ErrorCode::kLost, "the lock was deleted on " + ensemble_.store() + " while it was granted"};
     }
     sent_ = contenders_.back().sent();

@@ -224,10 +224,9 @@ void ZookeeperLock::let_go_of_session() {
 
 /// The session again, for `timeout` from now, and our nodes in it.
 Result<void> ZookeeperLock::take_session_again(Duration timeout, TimePoint until) {
-  auto taken = take_over(ensemble_, left_.key, timeout, until);
-  if (!taken) return taken.error();
+  TRY_ASSIGN(auto taken, take_over(ensemble_, left_.key, timeout, until));
   const TimePoint began = began_;
-  use(std::move(*taken));
+  use(std::move(taken));
   began_ = began;
   contenders_.back().adopt(held_, static_cast<std::int64_t>(left_.token.value()), sent_);
   return {};
@@ -269,18 +268,17 @@ Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
   if (!spec.ran.empty()) tell_end(spec, until);
   if (ttl > Duration(0)) {
-    const auto files = LeaseFiles::open(true);
-    if (!files) return files.error();
-    files->sweep_old();
-    auto written = files->write({spec_.name,
-                                 spec_.owner,
-                                 ensemble_.store(),
-                                 calls_->key(),
-                                 contenders_.back().token(),
-                                 spec_.lock_delay,
-                                 timeout,
-                                 {held_},
-                                 began_ + kLongestHalfTick});
+    TRY_ASSIGN(const auto files, LeaseFiles::open(true));
+    files.sweep_old();
+    auto written = files.write({spec_.name,
+                                spec_.owner,
+                                ensemble_.store(),
+                                calls_->key(),
+                                contenders_.back().token(),
+                                spec_.lock_delay,
+                                timeout,
+                                {held_},
+                                began_ + kLongestHalfTick});
     if (!written) return written.error();
     lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
   }

@@ -21,12 +21,11 @@ class Choice {
 
   /// nullopt: another has chosen since.
   Result<std::optional<std::string>> attempt() {
-    if (const auto read = read_directory(); !read) return read.error();
+    TRY(read_directory());
     HolderRecord record = decode_record(node_.data).value_or(record_of(spec_));
     if (!record.slot.empty()) return std::optional(std::move(record.slot));
-    const auto taken = taken_by_others();
-    if (!taken) return taken.error();
-    record.slot = free_slot(spec_.slots, spec_.permits, *taken);
+    TRY_ASSIGN(const auto taken, taken_by_others());
+    record.slot = free_slot(spec_.slots, spec_.permits, taken);
     return write(record);
   }
 
@@ -60,12 +59,11 @@ class Choice {
   }
 
   Result<std::optional<std::string>> write(const HolderRecord& record) {
-    const auto answer = calls_.call(ask_change({set_node(directory_, above_.data, above_.stat.version),
-                                                set_node(own_, encode(record), node_.stat.version)}),
-                                    until_, control_);
-    if (!answer) return answer.error();
-    if (answer->code == Code::kBadVersion) return std::optional<std::string>();
-    if (answer->code != Code::kOk) return refused(answer->code);
+    TRY_ASSIGN(const auto answer, calls_.call(ask_change({set_node(directory_, above_.data, above_.stat.version),
+                                                          set_node(own_, encode(record), node_.stat.version)}),
+                                              until_, control_));
+    if (answer.code == Code::kBadVersion) return std::optional<std::string>();
+    if (answer.code != Code::kOk) return refused(answer.code);
     return std::optional(record.slot);
   }
 
@@ -92,9 +90,8 @@ Result<std::string> take_slot(Calls& calls, const std::string& directory, const 
                               TimePoint until, Control* control) {
   Choice choice(calls, directory, own, spec, until, control);
   while (true) {
-    auto taken = choice.attempt();
-    if (!taken) return taken.error();
-    if (*taken) return std::move(**taken);
+    TRY_ASSIGN(auto taken, choice.attempt());
+    if (taken) return std::move(*taken);
     if (calls.clock().now() >= until) {
       return Error{ErrorCode::kUnavailable, "others are always quicker to take a slot in " + directory};
     }

@@ -103,9 +103,8 @@ std::vector<std::string> ContenderStore::strangers() const {
 Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* control) {
   const auto first = first_contender(seen_, base_of(own_));
   if (!first) return true;
-  const auto node = calls_.call(ask_data(path_of(*first)), until, control);
-  if (!node) return node.error();
-  const auto record = decode_record(node->data);
+  TRY_ASSIGN(const auto node, calls_.call(ask_data(path_of(*first)), until, control));
+  const auto record = decode_record(node.data);
   return !record || std::max(record->permits, 1) == stage_.permits;
 }
 
@@ -114,20 +113,17 @@ Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* contr
 Result<Verdict> ContenderStore::among_rivals(Result<Verdict> verdict, TimePoint until, Control* control) {
   if (!verdict || stage_.rivals.empty() || verdict->kind == Verdict::Kind::kGone) return verdict;
   if (counts()) {
-    const auto agrees = agrees_with_holders(until, control);
-    if (!agrees) return agrees.error();
-    if (!*agrees) return Verdict{Verdict::Kind::kDisagrees};
+    TRY_ASSIGN(const auto agrees, agrees_with_holders(until, control));
+    if (!agrees) return Verdict{Verdict::Kind::kDisagrees};
   }
   const bool are_there = counts() || std::find(seen_.begin(), seen_.end(), base_of(stage_.rivals)) != seen_.end();
   if (verdict->kind != Verdict::Kind::kHolds || !are_there) return verdict;
-  const auto list = calls_.call(ask_list(stage_.rivals), until, control);
-  if (!list) return list.error();
-  const auto first = first_contender(list->children);
+  TRY_ASSIGN(const auto list, calls_.call(ask_list(stage_.rivals), until, control));
+  const auto first = first_contender(list.children);
   if (!first) return verdict;
-  const auto node = calls_.call(ask_stat(stage_.rivals + "/" + *first), until, control);
-  if (!node) return node.error();
-  if (node->code != Code::kOk) return among_rivals(std::move(verdict), until, control);  // it has gone this moment
-  if (node->stat.czxid > czxid_) return verdict;
+  TRY_ASSIGN(const auto node, calls_.call(ask_stat(stage_.rivals + "/" + *first), until, control));
+  if (node.code != Code::kOk) return among_rivals(std::move(verdict), until, control);  // it has gone this moment
+  if (node.stat.czxid > czxid_) return verdict;
   const bool share = stage_.rule == Rule::kShared || (counts() && is_reader(parse_node_name(*first)->family));
   if (share) return Verdict{Verdict::Kind::kDisagrees};
   return Verdict{Verdict::Kind::kWaits, stage_.rivals + "/" + *first};
@@ -143,10 +139,9 @@ Result<void> ContenderStore::find(TimePoint until, Control* control) {
   const Result<Answer>& list = answers.back();
   for (const std::string& name : list->children) {
     if (!guid_.is_in(name) && name != stage_.name) continue;
-    const auto node = calls_.call(ask_stat(path_of(name)), until, control);
-    if (!node) return node.error();
-    const bool ours = node->code == Code::kOk && node->stat.ephemeral_owner == calls_.key().id;
-    if (ours) adopt(path_of(name), node->stat.czxid, sent);
+    TRY_ASSIGN(const auto node, calls_.call(ask_stat(path_of(name)), until, control));
+    const bool ours = node.code == Code::kOk && node.stat.ephemeral_owner == calls_.key().id;
+    if (ours) adopt(path_of(name), node.stat.czxid, sent);
   }
   unknown_ = false;
   return {};
@@ -154,7 +149,7 @@ Result<void> ContenderStore::find(TimePoint until, Control* control) {
 
 Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
   if (unknown_) {
-    if (const auto found = find(until, control); !found) return found.error();
+    TRY(find(until, control));
   }
   if (!own_.empty()) return judge_again(until, control);
   if (stage_.rule == Rule::kOneNode) return create_one(path_of(stage_.name), until, control);
@@ -211,10 +206,9 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
       return answer.error();
     }
     if (answer->code == Code::kNodeExists) {
-      const auto node = calls_.call(ask_stat(path), until, control);
-      if (!node) return node.error();
-      if (node->code == Code::kNoNode) continue;
-      if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, base_of(path)};
+      TRY_ASSIGN(const auto node, calls_.call(ask_stat(path), until, control));
+      if (node.code == Code::kNoNode) continue;
+      if (node.stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, base_of(path)};
       return is_directory(calls_, path);
     }
     if (answer->code == Code::kOk) {
@@ -226,8 +220,7 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
     if (answer->code != Code::kNoNode) {
       return unexpected(answer->code, calls_.store(), "does not make " + path);
     }
-    const auto made = make_directory(calls_, stage_.directory, false, kDirectoryData, until, control);
-    if (!made) return made.error();
+    TRY(make_directory(calls_, stage_.directory, false, kDirectoryData, until, control));
   }
   return vanishing(stage_.directory);
 }
@@ -308,16 +301,14 @@ Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken t
   const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
   const auto is_it = [&](const NodeStat& stat) { return static_cast<std::uint64_t>(stat.czxid) == token.value(); };
   while (true) {
-    const auto node = calls.call(ask_data(path), until, nullptr);
-    if (!node) return node.error();
-    if (node->code != Code::kOk || !is_it(node->stat)) return changed;
-    std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites), set_node(path, node->data));
-    writes.front().version = node->stat.version;
-    const auto written = calls.call(ask_change(writes), until, nullptr);
-    if (!written) return written.error();
-    if (written->code == Code::kBadVersion && calls.clock().now() < until) continue;
-    if (written->code != Code::kOk || !is_it(written->changed.back().stat)) return changed;
-    return written->changed.back().stat.version;
+    TRY_ASSIGN(const auto node, calls.call(ask_data(path), until, nullptr));
+    if (node.code != Code::kOk || !is_it(node.stat)) return changed;
+    std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites), set_node(path, node.data));
+    writes.front().version = node.stat.version;
+    TRY_ASSIGN(const auto written, calls.call(ask_change(writes), until, nullptr));
+    if (written.code == Code::kBadVersion && calls.clock().now() < until) continue;
+    if (written.code != Code::kOk || !is_it(written.changed.back().stat)) return changed;
+    return written.changed.back().stat.version;
   }
 }
 

@@ -81,11 +81,10 @@ class PresentReader {
       return synced.error();
     }
     if (recipe == Recipe::kSimple) return one_node(directory);
-    const auto list = calls_.call_until(ask_list(directory), until_, control_);
-    if (!list) return list.error();
-    if (list->stat.ephemeral_owner != 0) return one_node(directory);
-    auto queue = contenders(directory, list->children, listed_);
-    if (!queue || !has(list->children, "leases")) return queue;
+    TRY_ASSIGN(const auto list, calls_.call_until(ask_list(directory), until_, control_));
+    if (list.stat.ephemeral_owner != 0) return one_node(directory);
+    auto queue = contenders(directory, list.children, listed_);
+    if (!queue || !has(list.children, "leases")) return queue;
     auto counted = semaphore(directory + "/locks", directory + "/leases");
     if (!counted) return counted;
     return merged(std::move(*queue), std::move(*counted));
@@ -93,9 +92,8 @@ class PresentReader {
 
  private:
   Result<std::vector<std::string>> list(const std::string& directory) {
-    auto answer = calls_.call_until(ask_list(directory), until_, control_);
-    if (!answer) return answer.error();
-    return std::move(answer->children);
+    TRY_ASSIGN(auto answer, calls_.call_until(ask_list(directory), until_, control_));
+    return std::move(answer.children);
   }
 
   /// Each that is still there. One that we may not read is there all the same.
@@ -128,12 +126,11 @@ class PresentReader {
       if (one.is_read) paths.push_back(one.path);
       if (!one.holds && listed > 0) --listed;
     }
-    auto nodes = read(paths);
-    if (!nodes) return nodes.error();
+    TRY_ASSIGN(auto nodes, read(paths));
     std::vector<Present> found;
     for (Present& one : all) {
-      const auto node = nodes->find(one.path);
-      if (one.is_read && node == nodes->end()) continue;  // it has gone
+      const auto node = nodes.find(one.path);
+      if (one.is_read && node == nodes.end()) continue;  // it has gone
       if (one.is_read) fill(one, std::move(node->second));
       found.push_back(std::move(one));
     }
@@ -142,9 +139,8 @@ class PresentReader {
 
   /// Those before the gate of a semaphore, who only wait; the first one is always read.
   Result<std::vector<Present>> gate(const std::string& directory) {
-    const auto children = list(directory);
-    if (!children) return children.error();
-    auto found = contenders(directory, *children, std::max<std::size_t>(listed_, 1));
+    TRY_ASSIGN(const auto children, list(directory));
+    auto found = contenders(directory, children, std::max<std::size_t>(listed_, 1));
     if (!found) return found;
     for (Present& one : *found) one.holds = false;
     return found;
@@ -152,17 +148,15 @@ class PresentReader {
 
   /// Curator counts whatever lies among the leases.
   Result<std::vector<Present>> leases_in(const std::string& directory) {
-    const auto children = list(directory);
-    if (!children) return children.error();
-    auto found = contenders(directory, *children, children->size());
+    TRY_ASSIGN(const auto children, list(directory));
+    auto found = contenders(directory, children, children.size());
     if (!found) return found;
     std::vector<std::string> strange;
-    for (const std::string& name : *children) {
+    for (const std::string& name : children) {
       if (!parse_node_name(name)) strange.push_back(directory + "/" + name);
     }
-    const auto nodes = read(strange);
-    if (!nodes) return nodes.error();
-    for (const auto& [path, node] : *nodes) found->insert(found->begin(), obstacle(node));
+    TRY_ASSIGN(const auto nodes, read(strange));
+    for (const auto& [path, node] : nodes) found->insert(found->begin(), obstacle(node));
     return found;
   }
 
@@ -211,11 +205,10 @@ class PresentReader {
 
   /// A key that is itself the node of a session: a lock of recipe=simple, or another program's.
   Result<std::vector<Present>> one_node(const std::string& path) {
-    auto answer = calls_.call_until(ask_data(path), until_, control_);
-    if (!answer) return answer.error();
-    if (answer->code != Code::kOk) return std::vector<Present>();
-    if (answer->stat.ephemeral_owner == 0) return is_directory(calls_, path);
-    return std::vector<Present>{present_of({path, answer->stat, std::move(answer->data)}, "ephemeral node")};
+    TRY_ASSIGN(auto answer, calls_.call_until(ask_data(path), until_, control_));
+    if (answer.code != Code::kOk) return std::vector<Present>();
+    if (answer.stat.ephemeral_owner == 0) return is_directory(calls_, path);
+    return std::vector<Present>{present_of({path, answer.stat, std::move(answer.data)}, "ephemeral node")};
   }
 
   Calls& calls_;

@@ -331,8 +331,7 @@ void prepare_library() {
 
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   prepare_library();
-  auto inbox = Inbox::make();
-  if (!inbox) return inbox.error();
+  TRY_ASSIGN(auto inbox, Inbox::make());
   clientid_t id{};
   if (settings.attach) {
     id.client_id = settings.attach->id;
@@ -343,11 +342,11 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
       std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(), kLongestTimeout);
   const SignalsBlocked blocked;  // its threads inherit that
   zhandle_t* handle = zookeeper_init2(server_list(settings.servers).c_str(), on_event, static_cast<int>(timeout),
-                                      settings.attach ? &id : nullptr, inbox->get(), ZOO_NO_LOG_CLIENTENV, on_log);
+                                      settings.attach ? &id : nullptr, inbox.get(), ZOO_NO_LOG_CLIENTENV, on_log);
   if (!handle) return system_error("cannot start a ZooKeeper session", errno);
   zoo_set_servers_resolution_delay(handle, -1);  // else it looks the servers up in every turn of its loop
   add_user(handle, settings.digest);
-  return std::unique_ptr<Session>(std::make_unique<LibrarySession>(std::move(*inbox), handle, settings));
+  return std::unique_ptr<Session>(std::make_unique<LibrarySession>(std::move(inbox), handle, settings));
 }
 
 }  // namespace dlock::zookeeper
