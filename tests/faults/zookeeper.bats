@@ -204,10 +204,10 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   local i dead=127.0.0.1:1 alive
   alive=127.0.0.1:$(port_of one)
   for i in {1..5}; do
-    run -0 dlock run -n -b "zk://$dead,$alive" "$key-$i-1" -- true
-    run -0 dlock run -n -b "zk://$alive,$dead" "$key-$i-2" -- true
-    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,127.0.0.1:3,$alive" "$key-$i-3" -- true
-    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,$alive,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5" "$key-$i-4" -- true
+    run -0 dlock run -n -b "zk://$dead,$alive" "$key" -- true
+    run -0 dlock run -n -b "zk://$alive,$dead" "$key" -- true
+    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,127.0.0.1:3,$alive" "$key" -- true
+    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,$alive,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5" "$key" -- true
   done
 }
 

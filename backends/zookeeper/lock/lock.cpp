@@ -123,15 +123,15 @@ bool ZookeeperLock::is_next_soon(TimePoint until, Control& control) {
   return wait_in_session([this] { return contenders_[stage_].is_woken(verdict_); }, limit, control);
 }
 
-/// A session that has expired is replaced: its place in the queue is lost anyway. One attempt asks each server.
+/// A session that has expired is replaced: its place in the queue is lost anyway. One attempt asks each server, and
+/// once more: a machine that is slow looks like a server that is silent.
 bool ZookeeperLock::may_begin_anew(const Error& error, TimePoint until) {
   const TimePoint now = runtime_.clock.now();
   const Patience& patience = acquisition_.patience();
   if (patience.is_over(now)) return false;
   if (error.code == ErrorCode::kLost) return now < until;
   if (error.code != ErrorCode::kUnavailable || !patience.is_once() || now >= until) return false;
-  const bool reached = calls_ && calls_->timeout() > Duration(0);
-  return !reached && !(calls_ && calls_->refused_by_all()) && ++unreached_ < ensemble_.server_count();
+  return !(calls_ && calls_->refused_by_all()) && ++unanswered_ <= ensemble_.server_count();
 }
 
 /// Through the stages that are not passed yet.

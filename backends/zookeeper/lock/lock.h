@@ -102,7 +102,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
-  int unreached_ = 0;      ///< attempts without an answer
+  int unanswered_ = 0;     ///< attempts without an answer
   std::size_t stage_ = 0;  ///< the first one that is not passed yet
   std::string freed_by_;   ///< author and reason of the coming deletion of our node, as our node says
   ServerClock clock_;

@@ -160,6 +160,8 @@ Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t list
   own_ = creation.changed.front().path;
   czxid_ = creation.changed.front().stat.czxid;
   auto verdict = among_rivals(judged(calls_.answer(listed, until, control)), until, control);
+  // Before the first connection stands, a request may be sent again after later ones: this list is older than our node.
+  if (verdict && verdict->kind == Verdict::Kind::kGone) verdict = judge_again(until, control);
   const auto name = parse_node_name(base_of(own_));
   if (!name || (name->number < kLastNumber && name->number >= 0)) return verdict;
   return Error{ErrorCode::kUnsupported,

@@ -78,4 +78,23 @@ TEST_CASE("A waiter whose place is deleted joins the queue again, whatever reply
   }
 }
 
+TEST_CASE("A list that is older than our node does not make a second one: a single try has the free lock") {
+  World world;
+  std::map<std::string, FakeEnsemble::Node> all;
+  bool is_old = false;
+  world.ensemble.before_each = [&](const auto&, const Request& request) {
+    if (!all.empty()) world.ensemble.nodes = std::exchange(all, {});
+    if (is_old || request.kind != Request::Kind::kList || nodes_of_sessions(world) == 0) return;
+    is_old = true;
+    all = world.ensemble.nodes;
+    std::erase_if(world.ensemble.nodes, [](const auto& node) { return node.second.stat.ephemeral_owner != 0; });
+  };
+  LockSpec spec = spec_of();
+  spec.wait.tries = 1;
+  const auto lock = world.lock(spec);
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  CHECK(is_old);
+  CHECK(nodes_of_sessions(world) == 1);
+}
+
 }  // namespace dlock::zookeeper::lock_test
