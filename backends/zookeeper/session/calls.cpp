@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "backends/zookeeper/session/errors.h"
 
@@ -107,16 +108,20 @@ void Calls::end() {
   state_ = SessionState::kExpired;
 }
 
-/// A server that drops packets would keep the others from their turn.
+/// A server that drops packets would keep the others from their turn. Then there is another round of all of them.
 void Calls::leave_silent_server() {
   const TimePoint now = clock_.now();
+  const int refusals = session_->refusals();
+  const bool is_next = std::exchange(refusals_, refusals) != refusals;
   if (state_ != SessionState::kConnecting) {
     tried_since_.reset();
-  } else if (!tried_since_) {
+  } else if (!tried_since_ || is_next) {
     tried_since_ = now;
   } else if (now >= *tried_since_ + kServerPatience) {
     session_->reconnect();
     tried_since_ = now;
+    refused_before_ = refusals;
+    for (auto& [ticket, tries] : unreached_) tries = servers_;
   }
 }
 

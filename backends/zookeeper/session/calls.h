@@ -68,7 +68,7 @@ class Calls {
   /// tried. 0: it goes on until its deadline.
   void give_up_after(int refusals) { most_refusals_ = refusals; }
   bool refused_by_all() const {
-    return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
+    return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() - refused_before_ >= most_refusals_;
   }
 
   /// Asks `digest` when a right is missing: with a new one it logs in, and sends the request again.
@@ -127,6 +127,8 @@ class Calls {
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;
+  int refusals_ = 0;        ///< at the last look
+  int refused_before_ = 0;  ///< this round of the servers
   FindServers moved_servers_;
   std::function<std::optional<std::string>()> new_digest_;
   bool nonsense_ = false;  ///< the last answer could not be decoded, nor can later ones

@@ -26,7 +26,7 @@ class Connecting final : public Session {
     pending_.push_back(ticket);
   }
   std::optional<Event> next() override {
-    if (inbox_.empty() && !pending_.empty()) serve();
+    if (inbox_.empty() && !pending_.empty() && !(silent && refusals_left == 0)) serve();
     if (inbox_.empty()) return std::nullopt;
     Event first = std::move(inbox_.front());
     inbox_.pop_front();
@@ -34,12 +34,18 @@ class Connecting final : public Session {
   }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}
   std::string trouble() const override { return "Connection refused"; }
-  void reconnect() override {}
+  int refusals() const override { return refused_; }
+  void reconnect() override {
+    silent = false;
+    refusals_left = refusals_then;
+  }
   void use_servers(const std::vector<std::string>& servers) override { used = servers; }
   void close() override {}
   void abandon() override {}
 
   int refusals_left = 0;  ///< servers that refuse, one after the other
+  int refusals_then = 0;  ///< the same, once a silent server was left
+  bool silent = false;    ///< who is asked after them
   bool breaks = false;    ///< each connection that stands, before it answers
   std::vector<std::string> asked;
   std::vector<std::string> used;
@@ -47,7 +53,7 @@ class Connecting final : public Session {
  private:
   void serve() {
     const bool refused = refusals_left > 0;
-    if (refused) --refusals_left;
+    if (refused) --refusals_left, ++refused_;
     if (!refused) inbox_.emplace_back(StateChanged{SessionState::kConnected, {1, "password", {}}, 10s});
     if (!refused && breaks) inbox_.emplace_back(StateChanged{SessionState::kConnecting, {}, {}});
     for (const std::uint64_t ticket : std::exchange(pending_, {})) {
@@ -55,6 +61,7 @@ class Connecting final : public Session {
     }
   }
 
+  int refused_ = 0;
   std::vector<std::uint64_t> pending_;
   std::deque<Event> inbox_;
 };
@@ -142,6 +149,15 @@ TEST_CASE(
   const int before = looks;
   w.calls->receive();
   CHECK(looks == before);
+}
+
+TEST_CASE("zookeeper/calls: a server that was silent for a moment is tried again before all have refused") {
+  World world(3);
+  world.calls->give_up_after(3);
+  world.session->refusals_left = 2;
+  world.session->refusals_then = 2;
+  world.session->silent = true;
+  CHECK(world.call("/a"));
 }
 
 }  // namespace dlock::zookeeper::testing::calls_test
