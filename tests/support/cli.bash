@@ -149,7 +149,7 @@ start() {
 watched() { "$programs/watched" "$@"; }
 start_watched() { # FILE COMMAND...
   local file=$1
-  [ ! -e "$file.pid" ] || rm -- "$file.pid" # of the one before it
+  rm -f -- "$file" "$file.pid" # of the one before it
   start "$programs/watched" "$@"
   wait_until filled "$file.pid"
 }
