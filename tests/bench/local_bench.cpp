@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "tests/support/acquisition.h"
-#include "tests/support/local_store.h"
+#include "tests/support/stores.h"
 
 extern char** environ;
 
@@ -74,7 +74,7 @@ void lock_and_unlock() {
   constexpr int kRounds = 300;
   constexpr int kBatch = 100;
   TemporaryDirectory directory;
-  const auto backend = local_store(directory.path());
+  const auto backend = connect_store("local:" + directory.path());
   const UniqueFd file(open((directory.path() + "/flock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const LockSpec spec = exclusive("key");
   SystemClock clock;
@@ -118,7 +118,7 @@ void fairness() {
     std::vector<Child> children;
     for (int i = 0; i < kProcesses; ++i) {
       children.emplace_back([&counts, &directory, i] {
-        const auto backend = local_store(directory.path());
+        const auto backend = connect_store("local:" + directory.path());
         for (;;) {
           Acquisition lock(*backend, exclusive("key"));
           lock.held();
@@ -163,7 +163,7 @@ void hand_over(int waiters) {
     for (int i = 0; i < waiters; ++i) {
       children.emplace_back([&times, &directory] {
         SystemClock clock;
-        const auto backend = local_store(directory.path());
+        const auto backend = connect_store("local:" + directory.path());
         for (;;) {
           Acquisition lock(*backend, exclusive("key"));
           lock.held();

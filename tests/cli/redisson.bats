@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Redisson's locks on their own keys, through the program: what is said of them. What stands on the server is in
-# conformance/redisson_scripts*, who excludes and wakes whom in interop/redisson.bats.
+# conformance/redis/redisson_scripts*, who excludes and wakes whom in interop/redisson.bats.
 load ../support/cli
 
 setup() {

@@ -9,8 +9,7 @@
 
 #include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
-#include "tests/support/keeper_store.h"
-#include "tests/support/local_store.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing {
 namespace {
@@ -42,7 +41,7 @@ std::vector<Fixture> all_fixtures() {
   std::set<std::string> known;
   for (const auto& [word, member] : kAbilities) known.insert(word);
   std::vector<Fixture> all;
-  for (const FoundStore& found : stores_of("lock", local_directory(), known)) {
+  for (const FoundStore& found : stores_of("lock", "local:" + local_directory(), known)) {
     Fixture fixture{.name = found.row.name, .store = found.url};
     for (const auto& [word, member] : kAbilities) fixture.*member = found.row.lacks.count(word) == 0;
     all.push_back(std::move(fixture));
@@ -62,15 +61,11 @@ bool every_backend_runs() {
   return every_store_was_found();
 }
 
-std::unique_ptr<Client> connect(const std::string& store) {
-  return store.starts_with("/") ? local_store(store) : keeper_store(store);
-}
-
 void on_every_backend(const std::string& key, const std::function<void(World&)>& test) {
   for (const Fixture& fixture : fixtures()) {
     INFO("backend: ", fixture.name);
-    const auto a = connect(fixture.store);
-    const auto b = connect(fixture.store);
+    const auto a = connect_store(fixture.store);
+    const auto b = connect_store(fixture.store);
     // Several runs, and several fixtures, may share a server.
     const auto number = &fixture - fixtures().data();
     World world{fixture, *a, *b, key + "." + std::to_string(getpid()) + "." + std::to_string(number)};

@@ -16,7 +16,7 @@ namespace dlock::testing {
 /// they may.
 struct Fixture {
   std::string name;   ///< "local", "redis"
-  std::string store;  ///< what connect() takes; the same text in every process means the same store, empty at first
+  std::string store;  ///< its URL; the same text in every process means the same store, empty at first
   bool shared = true;
   bool permits = true;
   bool fair = true;  ///< first come first served, always
@@ -42,9 +42,6 @@ struct Fixture {
 std::vector<Fixture>& fixtures();
 /// False if the environment has no server for some, or leaves them out.
 bool every_backend_runs();
-
-/// A new client with connections of its own, for a Fixture::store.
-std::unique_ptr<Client> connect(const std::string& store);
 
 /// Runs `test` for each fixture, with two independent clients of a fresh key space.
 struct World {

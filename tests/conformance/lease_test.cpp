@@ -10,6 +10,7 @@
 #include "tests/conformance/skips.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing::lease_test {
 namespace {
@@ -299,7 +300,7 @@ TEST_CASE("a fence lets the highest token pass, the same one again, and no lower
     CHECK(low.error().code == ErrorCode::kLost);
     REQUIRE(w.a.fence(resource, FencingToken(11), {}));
     CHECK_FALSE(w.b.fence(resource, FencingToken(10), {}));
-    REQUIRE(connect(w.fixture.store)->fence(resource, FencingToken(11), {}));
+    REQUIRE(connect_store(w.fixture.store)->fence(resource, FencingToken(11), {}));
     REQUIRE(w.b.fence(name(w.key + "/other"), FencingToken(1), {}));
   });
 }

@@ -10,6 +10,7 @@
 #include "tests/conformance/skips.h"
 #include "tests/conformance/stock_fixture.h"
 #include "tests/support/helper_process.h"
+#include "tests/support/stores.h"
 
 namespace {
 
@@ -44,7 +45,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:queue_sessio
 #endif
 
 int main(int argc, char** argv) {
-  if (const auto status = helper_main(argc, argv, connect)) return *status;
+  if (const auto status = helper_main(argc, argv, connect_store)) return *status;
   doctest::Context context(argc, argv);
   int failed = context.run();
   if (!context.shouldExit() && skips_of_run(runs_every_case(argc, argv)) != 0) failed = 1;

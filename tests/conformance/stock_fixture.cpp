@@ -6,7 +6,7 @@
 
 #include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
-#include "tests/support/stock_clients.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing {
 namespace {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "tests/support/acquisition.h"
-#include "tests/support/local_store.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing {
 namespace {
@@ -65,7 +65,7 @@ class Worker {
   Worker(Board& board, int number, const std::string& locks, const std::string& witnesses)
       : board_(board),
         inside_(board.inside[number]),
-        backend_(local_store(locks)),
+        backend_(connect_store("local:" + locks)),
         writer_(witnesses + "/writer"),
         permits_{Witness(witnesses + "/p0"), Witness(witnesses + "/p1")},
         random_(std::random_device()()) {}
@@ -243,7 +243,7 @@ class Controller {
   SystemClock clock_;
   TemporaryDirectory locks_;
   TemporaryDirectory witnesses_;
-  std::unique_ptr<Client> backend_ = local_store(locks_.path());
+  std::unique_ptr<Client> backend_ = connect_store("local:" + locks_.path());
   std::vector<pid_t> workers_;
   pid_t group_ = 0;
 };

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "tests/support/acquisition.h"
-#include "tests/support/stock_clients.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing {
 namespace {

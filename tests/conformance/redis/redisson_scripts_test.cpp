@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripts of Redisson's locks: plain, fenced, fair, state by state, on a real Redis. What another program leaves is
 // written as Redisson does it: its fields, lists and sets.
-#include "tests/conformance/redisson_scripts.h"
+#include "tests/conformance/redis/redisson_scripts.h"
 
 namespace dlock::redis::redisson_rows {
 

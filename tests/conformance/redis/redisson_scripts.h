@@ -8,7 +8,7 @@
 
 #include "backends/redis/redisson/kinds.h"
 #include "backends/redis/redisson/scripts.h"
-#include "tests/conformance/script_table.h"
+#include "tests/conformance/redis/script_table.h"
 
 namespace dlock::redis::redisson_rows {
 

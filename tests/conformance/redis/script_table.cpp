@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/conformance/script_table.h"
+#include "tests/conformance/redis/script_table.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "tests/conformance/fixture.h"
-#include "tests/support/local_store.h"
+#include "tests/support/acquisition.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing::local_test {
 
@@ -13,8 +14,8 @@ namespace dlock::testing::local_test {
 struct Machine {
   TemporaryDirectory locks;
   TemporaryDirectory files;
-  std::unique_ptr<Client> a = local_store(locks.path());
-  std::unique_ptr<Client> b = local_store(locks.path());
+  std::unique_ptr<Client> a = connect_store("local:" + locks.path());
+  std::unique_ptr<Client> b = connect_store("local:" + locks.path());
   std::string file(const std::string& leaf) const { return files.path() + "/" + leaf; }
 };
 

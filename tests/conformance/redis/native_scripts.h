@@ -8,7 +8,7 @@
 #include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
-#include "tests/conformance/script_table.h"
+#include "tests/conformance/redis/script_table.h"
 
 namespace dlock::redis::redis_scripts {
 

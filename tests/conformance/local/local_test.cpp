@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tests/conformance/local_machine.h"
+#include "tests/conformance/local/machine.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 

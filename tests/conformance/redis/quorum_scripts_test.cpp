@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a holder of RedLock asks a server for its vote again, state by state, on a real Redis.
 #include "backends/redis/quorum/questions.h"
-#include "tests/conformance/script_table.h"
+#include "tests/conformance/redis/script_table.h"
 
 namespace dlock::redis::redlock_rows {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backends/local/backend.h"
 #include "backends/local/files/byte_locks.h"
-#include "tests/conformance/local_machine.h"
+#include "tests/conformance/local/machine.h"
 #include "tests/support/acquisition.h"
 
 namespace dlock::testing::local_test {

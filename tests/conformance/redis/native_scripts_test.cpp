@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripts of a lock that is held, waited for or free, state by state, on a real Redis.
-#include "tests/conformance/redis_scripts.h"
+#include "tests/conformance/redis/native_scripts.h"
 
 namespace dlock::redis::redis_scripts {
 

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "tests/conformance/local_machine.h"
+#include "tests/conformance/local/machine.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
