@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A backend is one folder and one line in backends/CMakeLists.txt. Its folder has
-#   backend.cmake   the libraries that it stands on, and one of these:
+#   backend.cmake   its rooms ("# Rooms: ", the lowest first: scripts/check-layers), the libraries that it stands on, and one
+#                   of these:
 #     dlock_add_backend(NAME)                           lives inside dlock, because it needs no client library
 #     dlock_add_keeper(NAME [STOCK] [MAY_CRASH] NEEDS lib...)
 #                                                       lives in a program of its own, libexec/dlock/dlock-NAME, which
@@ -11,6 +12,7 @@
 #     dlock_add_module(NAME ROOM NEEDS lib...)          libexec/dlock/dlock-ROOM.so, which the keeper opens when it must
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
 #   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
+#   servers.bash    the servers of its tests (scripts/start-test-servers); none: it needs none
 #   package/        description, copyright and lintian of its package; none: it is in no package
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their

@@ -103,8 +103,7 @@ stuck one can be freed by an operator.
 
 This package holds the program with the backend for the locks of one machine.
 It is statically linked and depends on nothing but the kernel. Locks across
-machines need the package of their backend: dlock-redis, dlock-mysql or
-dlock-zookeeper.")
+machines need the package of their backend, which this one suggests.")
 # What each package has from static libraries and headers alone: Static-Built-Using.
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 foreach(component ${CPACK_COMPONENTS_ALL})

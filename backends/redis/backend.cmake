@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Rooms: tls, wire, deployment, native quorum redisson, stock, .
 dlock_find_openssl()
 dlock_find_library(dlock_hiredis libhiredis.a hiredis/hiredis.h libhiredis-dev)
 dlock_add_module(redis tls NEEDS dlock_shared_ssl)

@@ -21,6 +21,13 @@ configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; 
   [[ $output == *'"dlock;redis"'* ]]
 }
 
+@test "unit and conformance tests are built for the backends that are named" {
+  run -0 configure "-DDLOCK_BACKENDS=local;redis" -DDLOCK_TESTS=ON
+  run -0 ninja -C "$tree" -t targets all
+  [[ $output == *tests/dlock_conformance:* && $output == *tests/dlock_unit:* ]]
+  run ! grep -lE 'mysql|zookeeper' "$tree"/unity/tests_*
+}
+
 @test "a backend that does not exist, and one that cannot be left out, are named" {
   run ! configure "-DDLOCK_BACKENDS=local;nowhere"
   [[ $output == *"there is no backend 'nowhere'"* ]]

@@ -39,6 +39,32 @@ broken() {
   return 0
 }
 
+# What the folder NAME of a backend in the tree $1 lacks, a line each; cmake/backends.cmake says what for.
+lacking() { # TREE NAME
+  local folder=$1/backends/$2 file
+  for file in README.md backend.cmake url.h conformance.txt backend.h backend.cpp; do [ -e "$folder/$file" ] || echo "$file"; done
+  grep -q '^# Rooms: ' "$folder/backend.cmake" 2>/dev/null || echo 'its rooms in backend.cmake'
+  grep -q '^lock *|' "$folder/conformance.txt" 2>/dev/null || echo 'a store for locks in conformance.txt'
+  grep -qx "  $2" "$1/backends/CMakeLists.txt" || echo 'a line in backends/CMakeLists.txt'
+  if ! grep -q "^dlock_add_backend($2)" "$folder/backend.cmake" 2>/dev/null; then
+    for file in servers.bash package/{description,copyright,lintian}; do [ -e "$folder/$file" ] || echo "$file"; done
+    [ -e "$root/man/dlock-$2.7.scd" ] || echo "man/dlock-$2.7.scd"
+  fi
+}
+
+@test "a folder of a backend has all that belongs to it, and what it lacks is named" {
+  local house
+  for house in "$root"/backends/*/; do
+    run -0 lacking "$root" "$(basename "$house")"
+    echo "$house: $output"
+    [ -z "$output" ]
+  done
+  copy
+  mkdir "$tree/backends/toy"
+  run -0 lacking "$tree" toy
+  [ "${#lines[@]}" = 14 ]
+}
+
 copy() {
   tree=$BATS_TEST_TMPDIR/tree
   rm -rf "$tree"

@@ -3,7 +3,8 @@
 
 # Without DLOCK_TEST_EVERY_STORE (scripts/check --all): a store of each protocol, and the STOREs that are named. The others
 # are the same layouts on other servers, or other layouts behind the same commands.
-stores_of_each_protocol=(local redis zookeeper mysql)
+mapfile -t stores_of_each_protocol < <(awk -F ' *[|] *' 'FNR == 1 { found = 0 } /^lock/ && !found++ { print $2 }' \
+  "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
 
 # Calls BODY for each store, with $key (no other file's: they run side by side on the same servers), $lacks and
 # DLOCK_BACKEND; its name is the last line printed before a failure.
