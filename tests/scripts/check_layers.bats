@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   tree=$BATS_TEST_TMPDIR/tree
-  cd "$root"
+  cd "$root" || return
   mkdir -p "$tree"/{cmd/{options,show,wiring,commands},lib/base,lib/config,lib/run,backends/local,backends/redis/{wire,deployment,native,quorum,attic}}
   cp --parents backends/{local,redis}/backend.cmake "$tree"
 }
