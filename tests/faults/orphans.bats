@@ -515,11 +515,13 @@ EOF2
 
 # --- the order of TERM -----------------------------------------------------------------------------------------------
 
-@test "a script of steps has TERM before its step: no next one is begun" {
+# A script is asked to end while its first step runs; its second step must not begin.
+asked_between_steps() { # LINE: what the script begins with
   export MEMORY_KEEPER_ASKED=$PWD/asked
-  script steps <<'EOF2'
+  script steps <<EOF2
 #!/bin/sh
-echo $$ >steps.pid
+$1
+echo \$\$ >steps.pid
 sleep 30
 echo second >second
 EOF2
@@ -531,22 +533,11 @@ EOF2
   [ ! -e second ]
 }
 
+@test "a script of steps has TERM before its step: no next one is begun" { asked_between_steps :; }
+
 @test "a script that traps TERM has it before its step ends, and its trap runs" {
-  export MEMORY_KEEPER_ASKED=$PWD/asked
-  script steps <<'EOF2'
-#!/bin/sh
-trap 'echo trapped >trapped; exit 0' TERM
-echo $$ >steps.pid
-sleep 30
-echo second >second
-EOF2
-  start_watched end dlock run --ttl 30s --kill-after 4s k -- steps
-  wait_until filled steps.pid
-  wait_until pgrep -P "$(cat steps.pid)"
-  touch asked
-  [ "$(how_ended end)" = "exit 79" ]
+  asked_between_steps "trap 'echo trapped >trapped; exit 0' TERM"
   [ -e trapped ]
-  [ ! -e second ]
 }
 
 @test "dlock and its keeper are killed: the guard kills the command and its descendants" {

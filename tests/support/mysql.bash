@@ -99,19 +99,22 @@ galera_options() { # PORT
 # Starts again what was killed: same port, same options, same data.
 restart_mysql() { launch_mysql "$1"; }
 
-launch_mysql() {
+launch_mysql() { launch_in_its_data "$1" 'ready for connections' exec_server mariadbd mariadbd; }
+
+# Returns when its log says so. Its options are in its folder.
+launch_in_its_data() { # NAME PATTERN COMMAND...
   local folder=$servers/$1 options pid
   mapfile -d '' options <"$folder/options"
   : >"$folder/log"
   (
     cd "$folder/data" || exit
-    exec_server mariadbd mariadbd "${options[@]}" 3>&- </dev/null >>"$folder/log" 2>&1
+    "${@:3}" "${options[@]}" 3>&- </dev/null >>"$folder/log" 2>&1
   ) &
   pid=$!
   started+=("$pid")
   disown "$pid"
   echo "$pid" >"$folder/pid"
-  wait_for_log "$pid" "$folder/log" 'ready for connections'
+  wait_for_log "$pid" "$folder/log" "$2"
 }
 
 mysql_url() { echo "mysql://${2:-app}@127.0.0.1:$(port_of "$1")/locks"; } # NAME [USER]

@@ -68,20 +68,7 @@ start_mysql9() {
   return 1
 }
 
-launch_mysql9() { # NAME
-  local folder=$servers/$1 options pid
-  mapfile -d '' options <"$folder/options"
-  : >"$folder/log"
-  (
-    cd "$folder/data" || exit
-    in_mysql9 mysqld "${options[@]}" 3>&- </dev/null >>"$folder/log" 2>&1
-  ) &
-  pid=$!
-  started+=("$pid")
-  disown "$pid"
-  echo "$pid" >"$folder/pid"
-  wait_for_log "$pid" "$folder/log" 'ready for connections.*port: [1-9]'
-}
+launch_mysql9() { launch_in_its_data "$1" 'ready for connections.*port: [1-9]' in_mysql9 mysqld; } # NAME
 
 mysql9_url() { echo "mysql://${2:-app}@127.0.0.1:$(port_of "$1")/locks?ca-file=$servers/certificates/ca.crt"; } # NAME [USER]
 
@@ -120,7 +107,8 @@ start_router() {
     "client_ssl_cert=$servers/certificates/server.crt" "client_ssl_key=$servers/certificates/server.key" >"$folder/router.conf"
   (
     cd "$folder/data" || exit
-    in_mysql9 mysqlrouter -c "$folder/router.conf" 3>&- </dev/null >"$folder/log" 2>&1
+    # It looks for its plugins from where its name says that it lies.
+    root_of_servers=$mysql9_root exec_server "$mysql9_root/usr/bin/mysqlrouter" mysqlrouter -c "$folder/router.conf" 3>&- </dev/null >"$folder/log" 2>&1
   ) &
   pid=$!
   started+=("$pid")

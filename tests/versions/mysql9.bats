@@ -155,8 +155,8 @@ with() { use "$url&strategy=$1"; }
   one
   dlock setup -b "$(mysql9_url one owner)&strategy=occupy&table=method_lock&column=method_name" >/dev/null
   url=mysql://app@127.0.0.1:$(port_of one)/locks
-  run env -i PATH="$PATH" DLOCK_BUILD="$DLOCK_BUILD" DLOCK_TEST_SLOWNESS="${DLOCK_TEST_SLOWNESS-}" DLOCK_TEST_MYSQL="$url" \
-    DLOCK_TEST_MYSQL_STRATEGIES="$url" HOME="$HOME" "$DLOCK_BUILD/tests/dlock_conformance" --no-colors=true
+  run env -i PATH="$PATH" DLOCK_TEST_SLOWNESS="${DLOCK_TEST_SLOWNESS-}" DLOCK_TEST_MYSQL="$url" \
+    DLOCK_TEST_MYSQL_STRATEGIES="$url" HOME="$HOME" "$programs/dlock_conformance" --no-colors=true
   echo "$output" | tail -n 40
   [ "$status" = 0 ]
 }
