@@ -33,7 +33,7 @@ TakeLock take_kept(KeepLock keep);
 struct BenchPlan {
   LockName key;
   Duration time = std::chrono::seconds(1);
-  std::size_t rounds = kMostBenchRounds;  ///< of one process
+  std::size_t rounds = 20'000;  ///< of one process
   int processes = 4;                      ///< that contend
 };
 

@@ -27,7 +27,7 @@ using Way = StockBenchRow::Way;
 
 constexpr int kTakersWithStep = 40;
 constexpr int kTakersWithoutStep = 8;
-constexpr std::size_t kMostOrders = kMostBenchOrders;  ///< of one taker
+constexpr std::size_t kMostOrders = kMostBenchRounds;  ///< of one taker
 constexpr Quantity kPlenty = Quantity{1} << 40;
 constexpr Duration kTime = 1s;
 constexpr Duration kTakeBudget = 10s;

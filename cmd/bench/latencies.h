@@ -75,7 +75,7 @@ struct BenchLane {
   bool failed;
   ErrorCode failure;
   char message[512];
-  std::int64_t sample_ns[kMostBenchOrders];
+  std::int64_t sample_ns[kMostBenchRounds];
 
   void fail(const Error& error) {
     failed = true;

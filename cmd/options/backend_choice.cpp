@@ -56,7 +56,7 @@ bool is_run_key(std::string_view key) {
 }
 
 Result<BackendUrl> from_section(const Config& config, const std::string& name, const Setting& text,
-                                std::vector<Error>* mistakes) {
+                                std::vector<Error>& mistakes) {
   auto url = BackendUrl::parse(text.value());
   if (!url) return at(text, url.error());
   url->alias = name;
@@ -64,8 +64,7 @@ Result<BackendUrl> from_section(const Config& config, const std::string& name, c
   for (const Setting& setting : config.settings()) {
     if (setting.section != text.section || is_run_key(setting.key)) continue;
     auto known = check_url_param(scheme, setting.key, setting.value());
-    if (!known && mistakes == nullptr) return at(setting, known.error());
-    if (!known) mistakes->push_back(at(setting, known.error()));
+    if (!known) mistakes.push_back(at(setting, known.error()));
     else url->params.emplace(*known, setting.value());  // what the URL itself says is stronger
   }
   if (auto fit = check_url_params_together(scheme, url->params); !fit) return at(text, fit.error());
@@ -74,7 +73,7 @@ Result<BackendUrl> from_section(const Config& config, const std::string& name, c
 
 }  // namespace
 
-Result<BackendUrl> choose_backend(const Config& config, const std::string& text, std::vector<Error>* mistakes) {
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text, std::vector<Error>& mistakes) {
   if (text.find_first_of(":/@") != std::string::npos || text.empty()) return BackendUrl::parse(text);
   const std::string section = "backend." + text;
   if (const Setting* url = config.find(section, "url")) return from_section(config, text, *url, mistakes);

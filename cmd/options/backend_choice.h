@@ -11,10 +11,9 @@
 namespace dlock {
 
 /// Turns a URL, or the name of a [backend.NAME] section, into a backend without its password. Invalid for what is
-/// neither (naming the nearest of both); Misconfigured for a section without a url or with a parameter that its URL
-/// does not have, which is put among `mistakes` and left out where there is such a place.
-Result<BackendUrl> choose_backend(const Config& config, const std::string& text,
-                                  std::vector<Error>* mistakes = nullptr);
+/// neither (naming the nearest of both); Misconfigured for a section without a url. A parameter of a section that its
+/// URL does not have is put among `mistakes`, and left out.
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text, std::vector<Error>& mistakes);
 
 /// Stands in for the backend `name` that is wrong, where the rest is read all the same.
 BackendUrl unknown_backend(const std::string& name);

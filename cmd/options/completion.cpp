@@ -108,7 +108,7 @@ class Completer {
   bool belongs_here(const OptionRow& row) const {
     if (command_ != nullptr && command_->shape == Operands::kStock && !operands_.empty()) {
       const auto action = find_stock_action(operands_.front(), {});
-      if (action) return has_option(**action, row);
+      if (action) return has_option((*action)->action, row);
     }
     return has_option(command_, row);
   }
@@ -137,7 +137,7 @@ class Completer {
         if (before == 0) offer_words(command_->words);
         return;
       case Operands::kMaybeCommand:
-        if (before == 0) offer_commands();
+        if (before == 0) offer_pages();
         else if (before == 1 && operands_.front() == "stock") offer_actions();
         return;
       case Operands::kFence:
@@ -152,6 +152,11 @@ class Completer {
     for (const CommandRow& row : command_rows()) {
       if (!row.group.empty()) offer(row.name, row.summary);
     }
+  }
+
+  void offer_pages() {
+    offer_commands();
+    offer("options", "the options of every command");
   }
 
   void offer_actions() {

@@ -47,7 +47,7 @@ std::vector<Shown> shown_settings(const Options& options) {
   const OptionReader reader(options.config, Command::kConfig, alias.empty() ? "" : "backend." + alias);
   for (const OptionRow& row : option_rows()) {
     if (row.config == 0) continue;
-    const Setting* setting = reader.find(row.id);
+    const Setting* setting = reader.find(row);
     const std::string name(config_key(row));
     if (setting == nullptr) lines.push_back({name, preset_value(row, options), "default"});
     else lines.push_back({name, shown_value(*setting, row.value.kind == ValueKind::kBackend), setting->origin.text()});

@@ -87,20 +87,33 @@ std::string option_text(const OptionRow& row, Command command) {
 
 /// "take, run: " for an option that these actions of `dlock stock` have; empty if all have it.
 std::string actions_with(const OptionRow& row) {
-  if (!is_of_some_actions(row)) return {};
   std::string actions;
+  bool all = true;
   for (const StockActionRow& action : stock_action_rows()) {
-    if (has_option(action, row)) actions.append(actions.empty() ? "" : ", ").append(action.name);
+    const bool has = has_option(action.action, row);
+    if (has) actions.append(actions.empty() ? "" : ", ").append(action.name);
+    all = all && has;
   }
-  return actions + ": ";
+  return all || actions.empty() ? std::string() : actions + ": ";
 }
 
-void put_options(std::string& out, Command command, bool general) {
+void put_options(std::string& out, Command command) {
   for (const OptionRow& row : option_rows()) {
-    if (!has_option(command, row) || row.anywhere != general || (row.rare & bit(command)) != 0) continue;
+    if (row.anywhere || !has_option(command, row) || (row.rare & bit(command)) != 0) continue;
     const std::string actions = command == Command::kStock ? actions_with(row) : "";
     put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
+}
+
+constexpr std::string_view kGeneral = "General options (-b, -C, -q, -v, ...): dlock help options\n";
+
+/// The page of all commands.
+std::string general_options() {
+  std::string out = "General options, also before the command [default; environment variable]:\n";
+  for (const OptionRow& row : option_rows()) {
+    if (row.anywhere) put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kHelp));
+  }
+  return out + "\nThe last one of its kind counts. More: man dlock\n";
 }
 
 std::string explain(const CommandRow& row) {
@@ -120,11 +133,10 @@ std::string explain(const CommandRow& row) {
     put_indented(out, row.examples);
   }
   std::string own;
-  put_options(own, row.command, false);
+  put_options(own, row.command);
   if (!own.empty()) out += "\nOptions [default; environment variable]:\n" + own;
-  out += "\nGeneral options, also before the command:\n";
-  put_options(out, row.command, true);
-  return out + "\nDurations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
+  return out.append("\n").append(kGeneral) +
+         "Durations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
 }
 
 std::string explain_action(const StockActionRow& action) {
@@ -139,12 +151,11 @@ std::string explain_action(const StockActionRow& action) {
   if (!examples.empty()) out += "\nExample:\n" + examples;
   out += "\nOptions [default; environment variable]:\n";
   for (const OptionRow& row : option_rows()) {
-    if (row.anywhere || !has_option(action, row) || (row.rare & bit(Command::kStock)) != 0) continue;
+    if (row.anywhere || !has_option(action.action, row) || (row.rare & bit(Command::kStock)) != 0) continue;
     put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
   }
-  out += "\nGeneral options, also before the command:\n";
-  put_options(out, Command::kStock, true);
-  return out + "\nThe other actions: dlock help stock. More, with examples to try: man dlock-stock\n";
+  return out.append("\n").append(kGeneral) +
+         "The other actions: dlock help stock. More, with examples to try: man dlock-stock\n";
 }
 
 Result<std::string> help_of_action(const std::string& word) {
@@ -157,6 +168,7 @@ Result<std::string> help_of_action(const std::string& word) {
 Result<std::string> help_text(const std::vector<std::string>& words) {
   if (words.empty()) return overview();
   const std::string& command = words.front();
+  if (command == "options" && words.size() == 1) return general_options();
   const CommandRow* row = find_command(command);
   if (row != nullptr && row->shape == Operands::kStock && words.size() == 2) return help_of_action(words[1]);
   if (words.size() > 1) {

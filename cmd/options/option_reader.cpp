@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/option_reader.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
 #include "cmd/options/command_table.h"
 #include "cmd/options/settings.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/config/duration_text.h"
 #include "lib/config/suggest.h"
+#include "lib/history/moment.h"
 
 namespace dlock {
 namespace {
@@ -57,13 +60,17 @@ std::string nearest_signal(std::string_view text) {
 
 }  // namespace
 
-const Setting* OptionReader::find(OptionId id) const {
-  const Setting* setting = look_up(id);
-  return setting != nullptr && acts_in(command_, option_row(id), *setting) ? setting : nullptr;
+const Setting* OptionReader::find(const OptionRow& row) const {
+  const Setting* setting = look_up(row);
+  return setting != nullptr && acts_in(command_, row, *setting) ? setting : nullptr;
 }
 
-const Setting* OptionReader::look_up(OptionId id) const {
-  const OptionRow& row = option_row(id);
+const Setting* OptionReader::find_typed(const OptionRow& row) const {
+  const Setting* setting = find(row);
+  return setting != nullptr && setting->origin.layer == Origin::Layer::kFlag ? setting : nullptr;
+}
+
+const Setting* OptionReader::look_up(const OptionRow& row) const {
   const Setting* general = config_.find(config_section(row), config_key(row));
   const bool overridden = general != nullptr && general->origin.layer != Origin::Layer::kFile;
   if (overridden) return general;
@@ -73,55 +80,33 @@ const Setting* OptionReader::look_up(OptionId id) const {
   return special != nullptr ? special : general;
 }
 
-bool OptionReader::given_by_flag(OptionId id) const {
-  const Setting* setting = find(id);
-  return setting != nullptr && setting->origin.layer == Origin::Layer::kFlag;
+void OptionReader::read(Options& options) const {
+  for (const OptionRow& row : option_rows()) {
+    const Setting* setting = row.read == nullptr ? nullptr : look_up(row);
+    if (setting == nullptr) continue;
+    const bool acts = acts_in(command_, row, *setting);
+    if (auto read = row.read(row, *setting, acts ? &options : nullptr); !read)
+      options.mistakes.push_back(at(*setting, std::move(read).error()));
+  }
+  for (const OptionRow& row : option_rows()) check_others(row, options);
 }
 
-Result<void> OptionReader::read(OptionId id, Duration least, Duration& out) const {
-  return read_with(
-      id,
-      [least](std::string_view text) -> Result<Duration> {
-        auto duration = parse_duration(text);
-        if (duration && *duration < least) {
-          return Error{ErrorCode::kInvalid,
-                       "'" + std::string(text) + "' is too short: " + spell_duration(least) + " or more"};
-        }
-        return duration;
-      },
-      out);
-}
-
-Result<void> OptionReader::read(OptionId id, std::int64_t least, std::int64_t most, int& out) const {
-  return read_with(
-      id,
-      [least, most](std::string_view text) -> Result<int> {
-        TRY_ASSIGN(auto number, parse_number(text, least, most));
-        return static_cast<int>(number);
-      },
-      out);
-}
-
-Result<void> OptionReader::read(OptionId id, bool& out) const { return read_with(id, parse_flag, out); }
-
-Result<void> OptionReader::read(OptionId id, std::string& out) const {
-  if (const Setting* setting = find(id)) out = setting->value();
-  return {};
-}
-
-Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
-  const Setting* setting = look_up(id);
-  if (setting == nullptr) return otherwise;
-  auto number = parse_choice(setting->value(), option_row(id).value.name);
-  if (number) return find(id) != nullptr ? *number : otherwise;
-  TRY(refuse(at(*setting, number.error())));
-  return otherwise;
-}
-
-Result<void> OptionReader::refuse(Error error) const {
-  if (mistakes_ == nullptr) return error;
-  mistakes_->push_back(std::move(error));
-  return {};
+void OptionReader::check_others(const OptionRow& row, Options& options) const {
+  const bool free = row.excludes[0].id == OptionId::kNone && row.needs[0].id == OptionId::kNone;
+  const Setting* typed = free ? nullptr : find_typed(row);
+  if (typed == nullptr) return;
+  const std::string& spelled = typed->origin.where;
+  for (const OtherOption& other : row.excludes) {
+    const Setting* beside = other.id == OptionId::kNone ? nullptr : find_typed(other.id);
+    if (beside == nullptr) continue;
+    options.mistakes.push_back(
+        usage_error(spelled + " and " + beside->origin.where + " exclude each other", std::string(other.next)));
+  }
+  const OtherOption& needed = row.needs[0];
+  const auto is_there = [this](const OtherOption& other) { return other.id != OptionId::kNone && find(other.id); };
+  if (needed.id == OptionId::kNone || std::any_of(std::begin(row.needs), std::end(row.needs), is_there)) return;
+  options.mistakes.push_back(usage_error(
+      spelled + " means nothing without --" + std::string(option_row(needed.id).name), std::string(needed.next)));
 }
 
 Error OptionReader::at(const Setting& setting, Error error) {
@@ -138,9 +123,9 @@ Result<std::int64_t> parse_number(std::string_view text, std::int64_t least, std
                  "");
 }
 
-Result<int> parse_choice(std::string_view text, std::string_view choices) {
-  int at = 0;
-  int found = -1;
+Result<std::int64_t> parse_choice(std::string_view text, std::string_view choices) {
+  std::int64_t at = 0;
+  std::int64_t found = -1;
   Nearest nearest(text);
   for_each_word(choices, [&](std::string_view choice) {
     if (choice == text) found = at;
@@ -149,6 +134,11 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
   });
   if (found >= 0) return found;
   return invalid(in_quotes(text) + " is not one of " + std::string(choices), did_you_mean(nearest.best()));
+}
+
+Result<std::int64_t> parse_whole(const OptionRow& row, std::string_view text) {
+  if (row.value.kind != ValueKind::kChoice) return parse_number(text, row.value.least, row.value.most);
+  return parse_choice(text, row.value.name);
 }
 
 Result<WarnHeld> parse_warn_held(std::string_view text) {
@@ -197,12 +187,39 @@ Result<bool> parse_flag(std::string_view text) {
   return invalid(in_quotes(text) + " is neither true nor false", "");
 }
 
-Result<void> check_report(std::string_view text) {
+Result<Duration> parse_limited(std::string_view text, Duration least, Duration most) {
+  TRY_ASSIGN(const Duration duration, parse_duration(text));
+  if (duration < least) return invalid(in_quotes(text) + " is too short: " + spell_duration(least) + " or more", "");
+  if (duration > most) return invalid(in_quotes(text) + " is too long: at most " + spell_duration(most), "");
+  return duration;
+}
+
+Result<std::string> parse_report(std::string_view text) {
   if (text.empty()) return invalid("the file is empty", "write a file name, or fd:N");
   constexpr std::string_view kDescriptor = "fd:";
-  if (!text.starts_with(kDescriptor)) return {};
-  if (parse_number(text.substr(kDescriptor.size()), 0, 1 << 20)) return {};
+  const bool named = !text.starts_with(kDescriptor);
+  if (named || parse_number(text.substr(kDescriptor.size()), 0, 1 << 20)) return std::string(text);
   return invalid(in_quotes(text) + " is not a descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
+}
+
+Result<WallTime> parse_past(std::string_view text) { return parse_moment(text, SystemClock().wall()); }
+
+Result<Quantity> parse_stock_size(std::string_view text) { return parse_quantity(text, 0); }
+
+Result<Quantity> parse_items(std::string_view text) { return parse_quantity(text); }
+
+Result<LockName> parse_request_id(std::string_view text) {
+  auto id = LockName::parse(text);
+  if (id) return id;
+  return invalid("not a valid id: " + id.error().message,
+                 "an id is 1 to 255 bytes of UTF-8 without control characters");
+}
+
+Result<void> events(const OptionRow& /*row*/, const Setting& setting, Options* options) {
+  const bool typed = setting.origin.layer == Origin::Layer::kFlag;
+  TRY_ASSIGN(auto place, typed ? parse_open_event_place(setting.value()) : parse_event_place(setting.value()));
+  if (options != nullptr) options->events = std::move(place);
+  return {};
 }
 
 }  // namespace dlock

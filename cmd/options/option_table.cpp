@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/option_table.h"
 
-#include <iterator>
+#include <algorithm>
 
+#include "cmd/options/option_reader.h"
 #include "lib/config/suggest.h"
+#include "lib/lock/slots.h"
+#include "lib/stock/stock.h"
 
 namespace dlock::rows {
 
+using namespace std::chrono_literals;
 using enum OptionId;
 using Row = OptionRow;
 
-// The commands that share options.
+// The commands, and actions of stock, that share options.
 
 constexpr CommandSet kForRun = bit(Command::kRun);
 constexpr CommandSet kHold = bit(Command::kHold);
@@ -30,92 +34,157 @@ constexpr CommandSet kPrinters = kHold | kAcquire | kFence | kRevoke | bit(Comma
 constexpr CommandSet kConnecting = kEveryCommand & ~(kHistory | bit(Command::kConfig) | bit(Command::kCompletion) |
                                                      bit(Command::kHelp) | bit(Command::kVersion));
 
+constexpr ActionSet kOfSale = bit(StockAction::kRun);
+constexpr ActionSet kOfBuyers = bit(StockAction::kTake) | kOfSale;
+constexpr ActionSet kOfItems = kOfBuyers | bit(StockAction::kAdd) | bit(StockAction::kRefund);
+
 constexpr OptionValue flag{};
 constexpr OptionValue text(std::string_view name) { return {ValueKind::kText, name}; }
 constexpr OptionValue file(std::string_view name) { return {ValueKind::kFile, name}; }
-constexpr OptionValue number(std::string_view name) { return {ValueKind::kNumber, name}; }
-constexpr OptionValue duration(std::string_view name) { return {ValueKind::kDuration, name}; }
+constexpr OptionValue number(std::string_view name, std::int64_t least, std::int64_t most) {
+  return {ValueKind::kNumber, name, least, most};
+}
+constexpr OptionValue duration(std::string_view name, Duration least = 0s, Duration most = Duration::max()) {
+  return {ValueKind::kDuration, name, least.count(), most.count()};
+}
 constexpr OptionValue choice(std::string_view name) { return {ValueKind::kChoice, name}; }
 constexpr OptionValue backend(std::string_view name) { return {ValueKind::kBackend, name}; }
 
+constexpr auto kStockOf = &Options::stock;
+
+constexpr std::string_view kOnePermit = "leave one out; --permits 1 is exclusive";
+constexpr std::string_view kQueues = "it waits in the queue, and --tries out of it: limit the wait with --wait";
+
 constexpr OptionRow kAll[] = {
     // Options of commands that take a lock: where, for how long, what for.
-    Row(kBackend, "backend", 'b', backend("URL|NAME"), kEveryCommand,
+    Row("backend", 'b', backend("URL|NAME"), nullptr, kEveryCommand,
         "where the locks are kept: a URL, or a name from the configuration; its password: $DLOCK_PASSWORD",
-        {.anywhere = true, .variable = "DLOCK_BACKEND", .config = kInDefaults | kInKey, .preset = "local:"}),
-    Row(kConfig, "config", 'C', file("FILE"), kEveryCommand,
+        {.id = kBackend,
+         .anywhere = true,
+         .variable = "DLOCK_BACKEND",
+         .config = kInDefaults | kInKey,
+         .preset = "local:"}),
+    Row("config", 'C', file("FILE"), nullptr, kEveryCommand,
         "a configuration file that takes precedence over the user's and the system's",
-        {.anywhere = true, .variable = "DLOCK_CONFIG"}),
-    Row(kNonblock, "nonblock", 'n', flag, kWaiters | kFence | kStock | kRevoke, "try once",
-        {.preset = "wait for ever", .elsewhere = {kRevoke, "ask, and do not wait"}}),
-    Row(kWait, "wait", 'w', duration("D"), kWaiters | kFence | kStock | kRevoke, "give up after D; 0 is the same as -n",
-        {.variable = "DLOCK_WAIT", .config = kInDefaults | kInKey, .flag_only = kRevoke, .preset = "wait for ever"}),
-    Row(kTries, "tries", 0, number("N"), kTakers, "give up after N attempts",
-        {.config = kInDefaults | kInKey, .rare = kEveryCommand}),
-    Row(kRetryInterval, "retry-interval", 0, duration("D"), kTakers, "the pause between attempts, with --tries",
-        {.config = kInDefaults | kInKey, .preset = "1s", .rare = kEveryCommand}),
-    Row(kConflictExitCode, "conflict-exit-code", 'E', number("N"), kWaiters | kFence | kStock,
+        {.id = kConfig, .anywhere = true, .variable = "DLOCK_CONFIG"}),
+    Row("nonblock", 'n', flag, into<&Options::nonblock>, kWaiters | kFence | kStock | kRevoke, "try once",
+        {.id = kNonblock,
+         .preset = "wait for ever",
+         .elsewhere = {kRevoke, "ask, and do not wait"},
+         .excludes = {{kWait, "leave one out"}},
+         .actions = kOfBuyers}),
+    Row("wait", 'w', duration("D"), into<&Options::wait>, kWaiters | kFence | kStock | kRevoke,
+        "give up after D; 0 is the same as -n",
+        {.id = kWait,
+         .variable = "DLOCK_WAIT",
+         .config = kInDefaults | kInKey,
+         .flag_only = kRevoke,
+         .preset = "wait for ever",
+         .actions = kOfBuyers | bit(StockAction::kBatch)}),
+    Row("tries", 0, number("N", 1, 100'000'000), into<&Options::tries>, kTakers, "give up after N attempts",
+        {.id = kTries, .config = kInDefaults | kInKey, .rare = kEveryCommand}),
+    Row("retry-interval", 0, duration("D", 1ns), into<&Options::retry_interval>, kTakers,
+        "the pause between attempts, with --tries",
+        {.id = kRetryInterval,
+         .config = kInDefaults | kInKey,
+         .preset = "1s",
+         .rare = kEveryCommand,
+         .needs = {{kTries, "add --tries N; without it dlock waits in the queue"}}}),
+    Row("conflict-exit-code", 'E', number("N", 0, 255), into<&Options::conflict_exit_code>, kWaiters | kFence | kStock,
         "exit status when the lock is busy; -E 0 is the cron form",
-        {.variable = "DLOCK_CONFLICT_EXIT_CODE",
+        {.id = kConflictExitCode,
+         .variable = "DLOCK_CONFLICT_EXIT_CODE",
          .config = kInDefaults | kInKey,
          .preset = "75",
-         .elsewhere = {kStock, "exit status when the wait is over, but enough items may still come back"}}),
-    Row(kWarnHeld, "warn-held", 0, duration("D[=N]"), kWaiters,
+         .elsewhere = {kStock, "exit status when the wait is over, but enough items may still come back"},
+         .actions = kOfBuyers}),
+    Row("warn-held", 0, duration("D[=N]"), parsed<parse_warn_held, &Options::warn_held>, kWaiters,
         "on giving up a lock held for D: say who holds it, even with -q or -E 0, and exit with N",
         {.variable = "DLOCK_WARN_HELD", .config = kInDefaults | kInKey}),
-    Row(kExclusive, "exclusive", 'x', flag, kTakers, "one holder", {.preset = "exclusive"}),
-    Row(kShared, "shared", 's', flag, kTakers, "any number of shared holders, but no exclusive one"),
-    Row(kPermits, "permits", 0, number("N"), kTakers,
-        "N holders at most, DLOCK_SLOT 0 to N-1 for each; all callers of a key must agree on N", {.config = kInKey}),
-    Row(kSlots, "slots", 0, text("NAME,NAME,..."), kTakers,
-        "one holder per name; each finds its own in DLOCK_SLOT; implies --permits"),
-    Row(kFair, "fair", 0, flag, kTakers, "first come, first served", {.config = kInDefaults | kInKey, .preset = "off"}),
-    Row(kReplace, "replace", 0, flag, kForRun,
-        "end the holder, and run once it is gone; a later --replace supersedes this run"),
-    Row(kNewest, "newest", 0, flag, kForRun, "give up the wait (75) as soon as a later run with --newest waits"),
-    Row(kTtl, "ttl", 't', duration("D"), kTakers | bit(Command::kRenew) | kStock, "lease length, at least 1s",
-        {.variable = "DLOCK_TTL", .config = kInDefaults | kInBackend | kInKey, .preset = "30s"}),
-    Row(kKillAfter, "kill-after", 'k', duration("D"), kTakers | kStock,
+    Row("exclusive", 'x', flag, nullptr, kTakers, "one holder", {.id = kExclusive, .preset = "exclusive"}),
+    Row("shared", 's', flag, nullptr, kTakers, "any number of shared holders, but no exclusive one", {.id = kShared}),
+    Row("permits", 0, number("N", 1, 1'000'000), into<&Options::permits>, kTakers,
+        "N holders at most, DLOCK_SLOT 0 to N-1 for each; all callers of a key must agree on N",
+        {.id = kPermits, .config = kInKey, .excludes = {{kShared, kOnePermit}, {kExclusive, kOnePermit}}}),
+    Row("slots", 0, text("NAME,NAME,..."), parsed<parse_slots, &Options::slots>, kTakers,
+        "one holder per name; each finds its own in DLOCK_SLOT; implies --permits",
+        {.id = kSlots, .excludes = {{kShared, kOnePermit}, {kExclusive, kOnePermit}}}),
+    Row("fair", 0, flag, into<&Options::fair>, kTakers, "first come, first served",
+        {.config = kInDefaults | kInKey, .preset = "off"}),
+    Row("replace", 0, flag, set<Supersedes::kReplace, &Options::supersedes>, kForRun,
+        "end the holder, and run once it is gone; a later --replace supersedes this run",
+        {.id = kReplace, .excludes = {{kNewest, "--newest lets the running one finish"}, {kTries, kQueues}}}),
+    Row("newest", 0, flag, set<Supersedes::kNewest, &Options::supersedes>, kForRun,
+        "give up the wait (75) as soon as a later run with --newest waits",
+        {.id = kNewest, .excludes = {{kTries, kQueues}}}),
+    Row("ttl", 't', duration("D", 1s), into<&Options::ttl>, kTakers | bit(Command::kRenew) | kStock,
+        "lease length, at least 1s",
+        {.id = kTtl,
+         .variable = "DLOCK_TTL",
+         .config = kInDefaults | kInBackend | kInKey,
+         .preset = "30s",
+         .actions = kOfSale}),
+    Row("kill-after", 'k', duration("D"), into<&Options::kill_after>, kTakers | kStock,
         "time between TERM and KILL when the lock is lost",
-        {.config = kInDefaults | kInBackend | kInKey, .preset = "5s, at most ttl/6"}),
-    Row(kOnLost, "on-lost", 0, text("term|kill|signal:SIG"), kForRun | kStock,
+        {.id = kKillAfter,
+         .config = kInDefaults | kInBackend | kInKey,
+         .preset = "5s, at most ttl/6",
+         .actions = kOfSale}),
+    Row("on-lost", 0, text("term|kill|signal:SIG"), parsed<parse_on_lost, &Options::on_lost>, kForRun | kStock,
         "what happens to CMD when the lock is lost",
-        {.config = kInDefaults | kInKey, .preset = "term", .words = "term kill signal:USR1 signal:HUP"}),
-    Row(kLockDelay, "lock-delay", 0, duration("D"), kTakers,
+        {.config = kInDefaults | kInKey,
+         .preset = "term",
+         .words = "term kill signal:USR1 signal:HUP",
+         .actions = kOfSale}),
+    Row("lock-delay", 0, duration("D"), into<&Options::lock_delay>, kTakers,
         "keep others out for D after a holder ended without releasing the lock",
         {.config = kInDefaults | kInBackend | kInKey, .preset = "0", .rare = kEveryCommand}),
-    Row(kAtLeast, "at-least", 0, duration("D"), kForRun,
+    Row("at-least", 0, duration("D"), into<&Options::at_least>, kForRun,
         "keep the lock for at least D from the start, even if CMD ends earlier",
         {.config = kInDefaults | kInKey, .preset = "0"}),
-    Row(kOnce, "once", 0, text("SLOT"), kForRun,
-        "run once for SLOT of the key, such as \"$(date +%F)\"; later: 0, or the status of -E"),
-    Row(kRemember, "remember", 0, duration("D"), kForRun, "how long a slot of --once is remembered; at most 366d",
-        {.config = kInDefaults | kInKey, .preset = "7d"}),
-    Row(kMaxHold, "max-hold", 0, duration("D"), kForRun | kHold | kStock,
+    Row("once", 0, text("SLOT"), nullptr, kForRun,
+        "run once for SLOT of the key, such as \"$(date +%F)\"; later: 0, or the status of -E", {.id = kOnce}),
+    Row("remember", 0, duration("D", 1s, 24h * 366), into<&Options::remember>, kForRun,
+        "how long a slot of --once is remembered; at most 366d",
+        {.config = kInDefaults | kInKey, .preset = "7d", .needs = {{kOnce, "add --once SLOT"}}}),
+    Row("max-hold", 0, duration("D", 1ms), into<&Options::max_hold>, kForRun | kHold | kStock,
         "held for D: end CMD, as after a loss, and exit with 124",
-        {.variable = "DLOCK_MAX_HOLD",
+        {.id = kMaxHold,
+         .variable = "DLOCK_MAX_HOLD",
          .config = kInDefaults | kInKey,
-         .elsewhere = {kHold, "held for D: release the lock and exit with 124"}}),
-    Row(kFallback, "fallback", 0, backend("URL|NAME"), kWaiters,
+         .elsewhere = {kHold, "held for D: release the lock and exit with 124"},
+         .actions = kOfSale}),
+    Row("fallback", 0, backend("URL|NAME"), nullptr, kWaiters,
         "the backend to use when the one before it is unreachable (repeatable)",
-        {.repeats = true, .variable = "DLOCK_FALLBACK", .config = kInDefaults | kInBackend, .preset = "none"}),
-    Row(kIfUnavailable, "if-unavailable", 0, choice("fail|run"), kForRun,
+        {.id = kFallback,
+         .repeats = true,
+         .variable = "DLOCK_FALLBACK",
+         .config = kInDefaults | kInBackend,
+         .preset = "none"}),
+    Row("if-unavailable", 0, choice("fail|run"), into<&Options::run_if_unavailable>, kForRun,
         "when no backend answers: fail, or run CMD unlocked with a warning",
-        {.config = kInDefaults | kInBackend, .preset = "fail"}),
-    Row(kConnectTimeout, "connect-timeout", 0, duration("D"), kConnecting, "how long to try an unreachable backend",
-        {.config = kInDefaults | kInBackend, .preset = "5s", .rare = kEveryCommand & ~kWaiters}),
-    Row(kCommandText, "command", 'c', text("STR"), kForRun | kStock, "run /bin/sh -c STR; may follow the KEY",
-        {.elsewhere = {kStock, "use /bin/sh -c STR as CMD"}}),
-    Row(kClose, "close", 'o', flag, kForRun, "do not pass the local lock's descriptor to CMD", {.rare = kEveryCommand}),
-    Row(kReason, "reason", 'm', text("TEXT"), kWaiters | bit(Command::kForceRelease) | kRevoke,
+        {.id = kIfUnavailable, .config = kInDefaults | kInBackend, .preset = "fail"}),
+    Row("connect-timeout", 0, duration("D", 1ns), into<&Options::connect_timeout>, kConnecting,
+        "how long to try an unreachable backend",
+        {.config = kInDefaults | kInBackend,
+         .preset = "5s",
+         .rare = kEveryCommand & ~kWaiters,
+         .actions = kEveryAction}),
+    Row("command", 'c', text("STR"), into<&Options::shell_command>, kForRun | kStock,
+        "run /bin/sh -c STR; may follow the KEY",
+        {.id = kCommandText, .elsewhere = {kStock, "use /bin/sh -c STR as CMD"}, .actions = kOfSale}),
+    Row("close", 'o', flag, into<&Options::close_lock>, kForRun, "do not pass the local lock's descriptor to CMD",
+        {.id = kClose, .rare = kEveryCommand}),
+    Row("reason", 'm', text("TEXT"), parsed<parse_reason, &Options::reason>,
+        kWaiters | bit(Command::kForceRelease) | kRevoke,
         "what the lock is for, shown to those who wait; at most 256 bytes",
         {.variable = "DLOCK_REASON",
          .config = kInDefaults | kInKey,
          .flag_only = bit(Command::kForceRelease) | kRevoke,
          .elsewhere = {bit(Command::kForceRelease) | kRevoke, "shown to those who lose the lock; at most 256 bytes"}}),
-    Row(kReport, "report", 0, file("FILE|fd:N"), kForRun | kStock, "write one JSON line about the outcome",
-        {.config = kInDefaults, .words = "fd:3"}),
-    Row(kEvents, "events", 0, file("FILE|journald|fd:N"),
+    Row("report", 0, file("FILE|fd:N"), parsed<parse_report, &Options::report>, kForRun | kStock,
+        "write one JSON line about the outcome", {.config = kInDefaults, .words = "fd:3", .actions = kOfSale}),
+    Row("events", 0, file("FILE|journald|fd:N"), events,
         kWaiters | bit(Command::kRenew) | bit(Command::kRelease) | bit(Command::kForceRelease) | kRevoke | kHistory |
             kMetrics | bit(Command::kInspect),
         "record what happens to the lock, one JSON line per event",
@@ -125,59 +194,80 @@ constexpr OptionRow kAll[] = {
          .elsewhere = {kHistory | kMetrics | bit(Command::kInspect), "where the events were recorded"},
          .words = "journald fd:3 off"}),
     // Options of single commands, then of stocks, then what is said and how.
-    Row(kWatchPid, "watch-pid", 0, number("PID"), kAcquire, "keep the lock until that process ends"),
-    Row(kOwner, "owner", 0, text("OWNER"), bit(Command::kRenew) | bit(Command::kRelease),
+    Row("watch-pid", 0, number("PID", 1, 1 << 22), into<&Options::watch_pid>, kAcquire,
+        "keep the lock until that process ends"),
+    Row("owner", 0, text("OWNER"), parsed<Owner::parse, &Options::owner>, bit(Command::kRenew) | bit(Command::kRelease),
         "the handle that acquire printed"),
-    Row(kSlot, "slot", 0, text("SLOT"), kRevoke | bit(Command::kRelease),
+    Row("slot", 0, text("SLOT"), into<&Options::slot>, kRevoke | bit(Command::kRelease),
         "ask only the holder of this permit: its number or name",
-        {.elsewhere = {bit(Command::kRelease), "forget that SLOT has run (run --once)"}}),
-    Row(kIfHeld, "if-held", 0, flag, bit(Command::kRelease), "succeed even if it is no longer held"),
-    Row(kToken, "token", 0, number("N"), bit(Command::kForceRelease), "only if the holder's fencing token is N"),
-    Row(kYes, "yes", 'y', flag, bit(Command::kForceRelease) | kStock, "do not ask",
-        {.elsewhere = {kStock, "required, because the items and all requests are forgotten"}}),
-    Row(kForeignData, "foreign-data", 0, flag, bit(Command::kForceRelease),
+        {.id = kSlot, .elsewhere = {bit(Command::kRelease), "forget that SLOT has run (run --once)"}}),
+    Row("if-held", 0, flag, into<&Options::if_held>, bit(Command::kRelease), "succeed even if it is no longer held"),
+    Row("token", 0, text("N"), parsed<FencingToken::parse, &Options::token>, bit(Command::kForceRelease),
+        "only if the holder's fencing token is N"),
+    Row("yes", 'y', flag, into<&Options::yes>, bit(Command::kForceRelease) | kStock, "do not ask",
+        {.id = kYes,
+         .elsewhere = {kStock, "required, because the items and all requests are forgotten"},
+         .actions = bit(StockAction::kDrop)}),
+    Row("foreign-data", 0, flag, into<&Options::foreign_data>, bit(Command::kForceRelease),
         "delete what is at the key even if it is not a lock"),
-    Row(kForce, "force", 0, flag, kRevoke, "when --wait is over, take the lock from those who still hold it"),
-    Row(kWatch, "watch", 0, flag, bit(Command::kInspect) | kStock, "live view; q quits"),
-    Row(kInterval, "interval", 0, duration("D"), bit(Command::kInspect) | kStock, "refresh every D, with --watch",
-        {.preset = "1s"}),
-    Row(kDryRun, "dry-run", 0, flag, bit(Command::kGc), "print what would be removed, remove nothing"),
-    Row(kSince, "since", 0, text("WHEN"), kHistory,
+    Row("force", 0, flag, into<&Options::force>, kRevoke,
+        "when --wait is over, take the lock from those who still hold it",
+        {.excludes = {{kSlot, "--force takes the permits of all holders, and --slot asks one"}},
+         .needs = {{kWait, "say how much time the holder gets to end: --wait D"}, {kNonblock}}}),
+    Row("watch", 0, flag, into<&Options::watch>, bit(Command::kInspect) | kStock, "live view; q quits",
+        {.id = kWatch, .actions = bit(StockAction::kShow)}),
+    Row("interval", 0, duration("D", 100ms), into<&Options::interval>, bit(Command::kInspect) | kStock,
+        "refresh every D, with --watch",
+        {.preset = "1s", .needs = {{kWatch, "add --watch"}}, .actions = bit(StockAction::kShow)}),
+    Row("dry-run", 0, flag, into<&Options::dry_run>, bit(Command::kGc), "print what would be removed, remove nothing"),
+    Row("since", 0, text("WHEN"), parsed<parse_past, &Options::since>, kHistory,
         "from then on: 1h (ago), today, yesterday, 03:00, 2026-02-03T03:00:00Z"),
-    Row(kUntil, "until", 0, text("WHEN"), kHistory, "until then"),
-    Row(kLast, "last", 'n', number("N"), kHistory, "only the last N attempts"),
-    Row(kFollow, "follow", 'f', flag, kHistory, "go on, and print each attempt when it ends"),
-    Row(kSvg, "svg", 0, flag, kHistory, "print a picture: who waited, held, lost, and when"),
-    Row(kMatch, "match", 0, text("PATTERN"), kMetrics, "only keys that match PATTERN"),
-    Row(kPrint, "print", 0, flag, bit(Command::kSetup), "print what would be done instead of doing it"),
-    Row(kCount, "count", 0, number("N"), bit(Command::kBench),
+    Row("until", 0, text("WHEN"), parsed<parse_past, &Options::until>, kHistory, "until then"),
+    Row("last", 'n', number("N", 1, 1'000'000), into<&Options::last>, kHistory, "only the last N attempts"),
+    Row("follow", 'f', flag, into<&Options::follow>, kHistory, "go on, and print each attempt when it ends",
+        {.id = kFollow}),
+    Row("svg", 0, flag, into<&Options::svg>, kHistory, "print a picture: who waited, held, lost, and when",
+        {.id = kSvg, .excludes = {{kJson, "choose one"}, {kFollow, "choose one"}}}),
+    Row("match", 0, text("PATTERN"), into<&Options::match>, kMetrics, "only keys that match PATTERN"),
+    Row("print", 0, flag, into<&Options::print>, bit(Command::kSetup), "print what would be done instead of doing it"),
+    Row("count", 0, number("N", 1, kMostBenchRounds), into<&Options::count>, bit(Command::kBench),
         "at most N rounds, or orders, for each process; a measurement also ends with its time",
         {.preset = "20000; stock: 50000"}),
-    Row(kQuantity, "quantity", 0, text("N"), kStock, "how many items there are"),
-    Row(kSegments, "segments", 0, number("S"), kStock, "over how many segments the items are spread",
-        {.preset = "create: 1"}),
-    Row(kIfNotExists, "if-not-exists", 0, flag, kStock, "leave an existing stock alone"),
-    Row(kQty, "qty", 0, text("Q"), kStock, "how many items; refund without it: all", {.preset = "1"}),
-    Row(kId, "id", 0, text("ID"), kStock, "the request; the same id twice is one request"),
-    Row(kRefundId, "refund-id", 0, text("ID"), kStock,
-        "one of several refunds of a request; the same id twice is one refund"),
-    Row(kStockMode, "mode", 0, choice("reserve|lock"), kStock,
-        "set aside and sell at the end; or also hold the lock of the segment", {.preset = "reserve"}),
-    Row(kJson, "json", 0, flag, kPrinters, "JSON instead of text"),
-    Row(kShell, "shell", 0, flag, kAcquire, "print DLOCK_OWNER, DLOCK_TOKEN, ... as exports for eval in a shell"),
-    Row(kProgress, "progress", 0, choice("auto|always|never"), kWaiters, "show on stderr which holder is waited for",
-        {.config = kInDefaults, .preset = "auto"}),
-    Row(kQuiet, "quiet", 'q', flag, kEveryCommand, "errors only",
+    Row("quantity", 0, text("N"), parsed<parse_stock_size, kStockOf, &StockOptions::quantity>, kStock,
+        "how many items there are", {.id = kQuantity, .actions = bit(StockAction::kCreate)}),
+    Row("segments", 0, number("S", 1, kMostSegments), into<kStockOf, &StockOptions::segments>, kStock,
+        "over how many segments the items are spread",
+        {.id = kSegments, .preset = "create: 1", .actions = bit(StockAction::kCreate) | bit(StockAction::kResize)}),
+    Row("if-not-exists", 0, flag, into<kStockOf, &StockOptions::if_not_exists>, kStock, "leave an existing stock alone",
+        {.actions = bit(StockAction::kCreate)}),
+    Row("qty", 0, text("Q"), parsed<parse_items, kStockOf, &StockOptions::qty_given>, kStock,
+        "how many items; refund without it: all", {.id = kQty, .preset = "1", .actions = kOfItems}),
+    Row("id", 0, text("ID"), parsed<parse_request_id, kStockOf, &StockOptions::id>, kStock,
+        "the request; the same id twice is one request", {.id = kId, .actions = kOfItems}),
+    Row("refund-id", 0, text("ID"), parsed<parse_request_id, kStockOf, &StockOptions::refund_id>, kStock,
+        "one of several refunds of a request; the same id twice is one refund", {.actions = bit(StockAction::kRefund)}),
+    Row("mode", 0, choice("reserve|lock"), into<kStockOf, &StockOptions::lock_segment>, kStock,
+        "set aside and sell at the end; or also hold the lock of the segment",
+        {.preset = "reserve", .actions = kOfSale}),
+    Row("json", 0, flag, into<&Options::json>, kPrinters, "JSON instead of text", {.id = kJson, .actions = ~kOfSale}),
+    Row("shell", 0, flag, into<&Options::shell>, kAcquire,
+        "print DLOCK_OWNER, DLOCK_TOKEN, ... as exports for eval in a shell",
+        {.id = kShell, .excludes = {{kJson, "choose one"}}}),
+    Row("progress", 0, choice("auto|always|never"), into<&Options::progress>, kWaiters,
+        "show on stderr which holder is waited for", {.config = kInDefaults, .preset = "auto"}),
+    Row("quiet", 'q', flag, into<&Options::log, &Log::Style::quiet>, kEveryCommand, "errors only",
         {.anywhere = true, .config = kInDefaults, .preset = "off"}),
-    Row(kVerbose, "verbose", 'v', flag, kEveryCommand, "report each step on stderr",
+    Row("verbose", 'v', flag, into<&Options::log, &Log::Style::verbose>, kEveryCommand, "report each step on stderr",
         {.anywhere = true, .preset = "off"}),
-    Row(kColor, "color", 0, choice("auto|always|never"), kEveryCommand, "colour on stderr and in views",
+    Row("color", 0, choice("auto|always|never"), into<&Options::colour>, kEveryCommand, "colour on stderr and in views",
         {.anywhere = true, .config = kInDefaults, .preset = "auto"}),
-    Row(kLogFormat, "log-format", 0, choice("text|json"), kEveryCommand, "how messages on stderr are written",
-        {.anywhere = true, .config = kInDefaults, .preset = "text"}),
-    Row(kStrict, "strict", 0, flag, bit(Command::kConfig) | bit(Command::kDoctor), "treat a warning as a failure"),
-    Row(kHelp, "help", 'h', flag, kEveryCommand, "explain the command", {.anywhere = true}),
-    Row(kVersion, "version", 'V', flag, kEveryCommand, "print the version", {.anywhere = true}),
+    Row("log-format", 0, choice("text|json"), into<&Options::log, &Log::Style::format>, kEveryCommand,
+        "how messages on stderr are written",
+        {.id = kLogFormat, .anywhere = true, .config = kInDefaults, .preset = "text"}),
+    Row("strict", 0, flag, into<&Options::strict>, bit(Command::kConfig) | bit(Command::kDoctor),
+        "treat a warning as a failure"),
+    Row("help", 'h', flag, nullptr, kEveryCommand, "explain the command", {.id = kHelp, .anywhere = true}),
+    Row("version", 'V', flag, nullptr, kEveryCommand, "print the version", {.id = kVersion, .anywhere = true}),
 };
 
 }  // namespace dlock::rows
@@ -185,13 +275,13 @@ constexpr OptionRow kAll[] = {
 namespace dlock {
 namespace {
 
-constexpr bool rows_stand_in_the_order_of_their_ids() {
-  for (std::size_t i = 0; i < std::size(rows::kAll); ++i) {
-    if (rows::kAll[i].id != static_cast<OptionId>(i)) return false;
+constexpr bool each_id_has_one_row() {
+  for (auto id = OptionId::kBackend; id <= OptionId::kVersion; id = static_cast<OptionId>(static_cast<int>(id) + 1)) {
+    if (std::ranges::count(rows::kAll, id, &OptionRow::id) != 1) return false;
   }
-  return std::size(rows::kAll) == static_cast<std::size_t>(OptionId::kVersion) + 1;
+  return true;
 }
-static_assert(rows_stand_in_the_order_of_their_ids());
+static_assert(each_id_has_one_row());
 
 /// A name under which users of flock(1) and its kin know an option.
 struct OptionAlias {
@@ -208,7 +298,7 @@ constexpr OptionAlias kAliases[] = {
 
 std::span<const OptionRow> option_rows() { return rows::kAll; }
 
-const OptionRow& option_row(OptionId id) { return rows::kAll[static_cast<std::size_t>(id)]; }
+const OptionRow& option_row(OptionId id) { return *std::ranges::find(rows::kAll, id, &OptionRow::id); }
 
 std::string_view help_in(Command command, const OptionRow& row) {
   return (row.elsewhere.commands & bit(command)) != 0 ? row.elsewhere.help : row.help;

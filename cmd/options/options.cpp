@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
@@ -13,26 +14,15 @@
 #include "cmd/options/option_reader.h"
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"
-#include "lib/base/clock.h"
 #include "lib/base/human_text.h"
-#include "lib/history/moment.h"
 #include "lib/lock/held_claims.h"
 
 namespace dlock {
 namespace {
 
-using namespace std::chrono_literals;
-
 bool needs_no_backend(const Arguments& arguments) {
   if (arguments.command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
   return (command_row(arguments.command).traits & kNeedsNoSettings) != 0;
-}
-
-/// The mistake of a flag or of a variable, which no command goes on with; nullptr: there is none.
-const Error* typed_mistake(const Options& options) {
-  const auto typed = [](const Error& mistake) { return mistake.code != ErrorCode::kMisconfigured; };
-  const auto found = std::find_if(options.mistakes.begin(), options.mistakes.end(), typed);
-  return found == options.mistakes.end() ? nullptr : &*found;
 }
 
 /// For the commands that go on: turns the mistakes, and those of the files, into warnings (for doctor: findings).
@@ -45,106 +35,104 @@ void tell_of_mistakes(Options& options) {
   }
 }
 
-/// Merges the settings into Options step by step. The first error ends it.
+/// Merges the settings into Options step by step. What is wrong goes on one list, options.mistakes.
 class Composer {
  public:
   Composer(const Arguments& arguments, const Environment& environment)
-      : arguments_(arguments), environment_(environment) {}
+      : arguments_(arguments), environment_(environment) {
+    options_.command = arguments.command;
+    if (arguments.command == Command::kStock) options_.stock.emplace();
+  }
 
   Result<Options> compose() {
-    options_.command = arguments_.command;
     if (needs_no_backend(arguments_)) return without_settings();
-    TRY_ASSIGN(auto config, merge_settings(arguments_, environment_));
-    options_.config = std::move(config);
+    TRY_ASSIGN(options_.config, merge_settings(arguments_, environment_));
     options_.warnings = odd_variables(environment_);
     if (options_.command != Command::kDoctor) warn_of_files_left_out();
     if (finds_all_mistakes(arguments_)) return find_mistakes();
-    if (goes_on_with_mistakes(arguments_)) mistakes_ = &options_.mistakes;
-    if (auto chosen = choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command); !chosen) {
-      return chosen.error();
-    }
-    for (const Step step :
-         {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
-          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_operands,
-          &Composer::read_once, &Composer::follow_lease}) {
-      const auto done = (this->*step)();
-      if (const Error* typed = typed_mistake(options_)) return *typed;
-      if (!done) return done.error();
-    }
+    TRY(choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command));
+    read_store();
+    read_fallbacks(!options_.backends.front().is_local());
+    read_settings();
+    TRY(judge());
+    TRY(read_operands());
+    TRY(settle_slots(reader(), options_));
+    TRY(follow_lease());
+    TRY(judge());
     tell_of_mistakes(options_);
     return std::move(options_);
   }
 
  private:
-  using Step = Result<void> (Composer::*)();
-
   OptionReader reader() const { return reader_of(arguments_.command); }
 
   OptionReader reader_of(Command command) const {
     const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
     return {options_.config, command, named ? "backend." + options_.backends.front().alias : std::string(),
-            key_section_, mistakes_};
+            key_section_};
+  }
+
+  /// The first mistake is the end. For who looks or frees only one of a flag or a variable is, or one that hides which
+  /// store is meant.
+  Result<void> judge() const {
+    const bool goes_on = goes_on_with_mistakes(arguments_) && !is_unknown(options_.backends.front());
+    for (const Error& mistake : options_.mistakes) {
+      if (!goes_on || mistake.code != ErrorCode::kMisconfigured) return mistake;
+    }
+    return {};
+  }
+
+  void note(const Result<void>& done) {
+    if (!done) options_.mistakes.push_back(done.error());
   }
 
   /// For `config check`: nothing is the end, and every section is read as if a run meant it.
   Result<Options> find_mistakes() {
-    std::vector<Error> found = options_.config.mistakes();
-    found.insert(found.end(), options_.config.faults().begin(), options_.config.faults().end());
-    const auto look = [&](const std::string& backend, const std::string& key) {
-      for (BackendUrl& url : look_at(backend, key, found)) options_.configured.push_back(std::move(url));
-    };
-    look({}, std::string(kChosenForKeys));
-    for (const std::string& name : options_.config.backend_names()) look(name, std::string(kChosenForKeys));
-    for (const std::string& section : options_.config.key_sections()) look({}, section);
-    for (Error& error : found) {
-      const auto same = [&](const Error& other) { return other.message == error.message; };
-      if (std::none_of(options_.mistakes.begin(), options_.mistakes.end(), same)) options_.mistakes.push_back(error);
-    }
-    mistakes_ = &found;  // what is wrong with these is known by now
+    options_.mistakes = options_.config.mistakes();
+    const auto& faults = options_.config.faults();
+    options_.mistakes.insert(options_.mistakes.end(), faults.begin(), faults.end());
+    look_at({}, std::string(kChosenForKeys));
+    for (const std::string& name : options_.config.backend_names()) look_at(name, std::string(kChosenForKeys));
+    for (const std::string& section : options_.config.key_sections()) look_at({}, section);
     options_.backends.emplace_back().scheme = "local";
-    for (const Step step : {&Composer::read_style, &Composer::read_switches, &Composer::read_operands}) {
-      TRY((this->*step)());
-    }
+    read_settings();
+    options_.mistakes = each_once(options_.mistakes);
+    TRY(read_operands());
     return std::move(options_);
   }
 
-  /// Adds to `found` what a run would refuse whose backend is `backend` (empty: the usual one) and whose KEY has the
-  /// section `key`. Returns the stores that it could use.
-  std::vector<BackendUrl> look_at(const std::string& backend, const std::string& key, std::vector<Error>& found) const {
+  static std::vector<Error> each_once(const std::vector<Error>& errors) {
+    std::vector<Error> out;
+    for (const Error& error : errors) {
+      const auto same = [&](const Error& other) { return other.message == error.message; };
+      if (std::none_of(out.begin(), out.end(), same)) out.push_back(error);
+    }
+    return out;
+  }
+
+  /// Adds what a run would refuse whose backend is `backend` (empty: the usual one) and whose KEY has the section
+  /// `key`, and the stores that it could use.
+  void look_at(const std::string& backend, const std::string& key) {
     Arguments as_run = arguments_;
     as_run.command = Command::kRun;
     Composer run(as_run, environment_);
     run.options_.config = options_.config;
     run.key_section_ = key;
-    run.mistakes_ = &found;
-    const auto note = [&](const Result<void>& done) {
-      if (!done) found.push_back(done.error());
-    };
-    if (backend.empty()) note(run.read_backends());
-    else note(run.read_named_backend(backend));
-    if (run.options_.backends.empty()) {
-      run.options_.backends.push_back(unknown_backend(backend));
-      note(run.read_fallbacks());
-    }
-    for (const Step step : {&Composer::read_style, &Composer::read_waiting, &Composer::read_mode, &Composer::read_lease,
-                            &Composer::read_running}) {
-      note((run.*step)());
-    }
+    if (backend.empty()) run.read_store();
+    else run.read_named_store(backend);
+    run.read_fallbacks(true);
+    run.read_settings();
     std::erase_if(run.options_.backends, is_unknown);
-    return std::move(run.options_.backends);
+    std::ranges::move(run.options_.mistakes, std::back_inserter(options_.mistakes));
+    std::ranges::move(run.options_.backends, std::back_inserter(options_.configured));
   }
 
   /// Whether it is in use or not.
-  Result<void> read_named_backend(const std::string& name) {
-    auto url = choose_backend(options_.config, name);
-    if (!url) {
-      Error error = url.error();
-      error.code = ErrorCode::kMisconfigured;
-      return error;
-    }
-    if (auto added = add_password(*url, {}, {}, false, options_.warnings); !added) return added;
-    options_.backends.push_back(std::move(*url));
-    return read_fallbacks();
+  void read_named_store(const std::string& name) {
+    auto url = choose_backend(options_.config, name, options_.mistakes);
+    if (!url) note(Error{ErrorCode::kMisconfigured, url.error().message, url.error().next});
+    else note(add_password(*url, {}, {}, false, options_.warnings));
+    options_.backends.push_back(url ? std::move(*url) : unknown_backend(name));
   }
 
   /// help, version and completion work whatever the configuration says.
@@ -155,21 +143,25 @@ class Composer {
     return std::move(options_);
   }
 
-  Result<void> read_backends() {
+  void read_store() {
+    auto url = choose_store();
+    if (!url) options_.mistakes.push_back(url.error());
+    options_.backends.push_back(url ? std::move(*url) : unknown_backend({}));
+  }
+
+  Result<BackendUrl> choose_store() {
     const Setting* chosen = reader().find(OptionId::kBackend);
     if (chosen != nullptr && chosen->value().empty() && chosen->origin.layer == Origin::Layer::kEnvironment) {
       return Error{ErrorCode::kMisconfigured, "DLOCK_BACKEND is set but empty: where are the locks?",
                    "for the locks of this machine set it to local:, or unset it"};
     }
-    auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value(), mistakes_);
+    auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value(), options_.mistakes);
     if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
     const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;
     if (typed && chosen->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
     name_store(*url);  // as it was typed: a password from elsewhere is found there again
-    const std::string_view variable = environment_.get("DLOCK_PASSWORD");
-    if (auto added = add_password(*url, environment_, variable, typed, options_.warnings); !added) return added;
-    options_.backends.push_back(std::move(*url));
-    return read_fallbacks();
+    TRY(add_password(*url, environment_, environment_.get("DLOCK_PASSWORD"), typed, options_.warnings));
+    return url;
   }
 
   void name_store(const BackendUrl& url) {
@@ -177,38 +169,21 @@ class Composer {
     if (file != nullptr && file->origin.layer == Origin::Layer::kFlag) {
       options_.same_config = " -C " + shell_word(file->value());
     }
-    options_.store_typed = reader().given_by_flag(OptionId::kBackend);
+    options_.store_typed = reader().find_typed(OptionId::kBackend) != nullptr;
     options_.same_store = (options_.store_typed ? backend_option(url) : std::string()) + options_.same_config;
   }
 
-  Result<void> read_fallbacks() {
-    const auto fallen = reader();
-    const Setting* fallbacks = fallen.find(OptionId::kFallback);
-    const bool local = options_.backends.front().is_local();
-    if (fallbacks != nullptr && local && fallen.given_by_flag(OptionId::kFallback)) {
-      return useless_for_local("--fallback");
-    }
-    const bool wanted = !local || mistakes_ != nullptr;
-    if (fallbacks != nullptr && wanted && has_option(arguments_.command, option_row(OptionId::kFallback))) {
-      for (const std::string& text : fallbacks->values) {
-        if (auto read = read_fallback(*fallbacks, text); !read) return read;
-      }
-    }
-    enum class IfUnavailable { kFail, kRun } choice = IfUnavailable::kFail;
-    if (auto read = fallen.read_choice(OptionId::kIfUnavailable, choice); !read) return read;
-    options_.run_if_unavailable = choice == IfUnavailable::kRun && !local;
-    if (choice == IfUnavailable::kRun && local && fallen.given_by_flag(OptionId::kIfUnavailable)) {
-      return useless_for_local("--if-unavailable=run");
-    }
-    return {};
+  void read_fallbacks(bool wanted) {
+    const Setting* fallbacks = wanted ? reader().find(OptionId::kFallback) : nullptr;
+    if (fallbacks == nullptr || !has_option(arguments_.command, option_row(OptionId::kFallback))) return;
+    for (const std::string& text : fallbacks->values) note(read_fallback(*fallbacks, text));
   }
 
   Result<void> read_fallback(const Setting& fallbacks, const std::string& text) {
-    auto url = choose_backend(options_.config, text);
-    if (!url) return reader().refuse(OptionReader::at(fallbacks, url.error()));
+    auto url = choose_backend(options_.config, text, options_.mistakes);
+    if (!url) return OptionReader::at(fallbacks, url.error());
     if (fallbacks.origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
-    if (auto added = add_password(*url, environment_, {}, true, options_.warnings); !added)
-      return reader().refuse(added.error());
+    TRY(add_password(*url, environment_, {}, true, options_.warnings));
     options_.backends.push_back(std::move(*url));
     return {};
   }
@@ -236,7 +211,7 @@ class Composer {
     options_.places = {backend->value()};
     for (const std::string& text : fallbacks->values) {
       options_.places.push_back(text);
-      if (auto read = read_fallback(*fallbacks, text); !read) return read;
+      note(read_fallback(*fallbacks, text));
     }
     return {};
   }
@@ -247,9 +222,10 @@ class Composer {
     std::vector<std::string> known = fallbacks == nullptr ? std::vector<std::string>() : fallbacks->values;
     known.push_back(store);
     for (const std::string& text : known) {
-      auto url = choose_backend(options_.config, text);
+      std::vector<Error> of_others;
+      auto url = choose_backend(options_.config, text, of_others);
       if (!url || url->redacted() != store) continue;
-      if (auto added = add_password(*url, environment_, {}, true, options_.warnings); !added) return added;
+      TRY(add_password(*url, environment_, {}, true, options_.warnings));
       options_.same_store = backend_option(*url) + options_.same_config;
       options_.backends.front() = std::move(*url);
       break;
@@ -257,10 +233,36 @@ class Composer {
     return {};
   }
 
-  Result<void> read_waiting() { return read_wait_options(reader(), options_); }
-  Result<void> read_mode() { return read_mode_options(reader(), arguments_, options_); }
-  Result<void> read_lease() { return read_lease_options(reader(), options_); }
-  Result<void> read_running() { return read_run_options(reader(), arguments_, options_); }
+  void read_settings() {
+    const OptionReader from = reader();
+    from.read(options_);
+    settle_lock_options(from, arguments_, options_);
+    settle_local(from);
+    settle_style();
+    // Who reads JSON reads the errors as JSON.
+    if (options_.json && !from.find_typed(OptionId::kLogFormat)) options_.log.format = Log::Format::kJson;
+    options_.ttl_given = from.find(OptionId::kTtl) != nullptr;
+    if (options_.since && options_.until && *options_.since >= *options_.until)
+      note(usage_error("--since is not before --until", "swap them"));
+  }
+
+  void settle_local(const OptionReader& from) {
+    if (!options_.backends.front().is_local()) return;
+    if (from.find_typed(OptionId::kFallback)) note(useless_for_local("--fallback"));
+    if (options_.run_if_unavailable && from.find_typed(OptionId::kIfUnavailable))
+      note(useless_for_local("--if-unavailable=run"));
+    options_.run_if_unavailable = false;
+  }
+
+  /// What the environment asks for holds for every stream that is left to `auto`.
+  void settle_style() {
+    if (options_.colour == When::kAuto && environment_.force_colour) options_.colour = When::kAlways;
+    if (options_.colour == When::kAuto && (environment_.no_colour || environment_.term == "dumb")) {
+      options_.colour = When::kNever;
+    }
+    options_.log.colour =
+        options_.colour == When::kAlways || (options_.colour == When::kAuto && isatty(STDERR_FILENO) == 1);
+  }
 
   void warn_of_files_left_out() {
     for (const Error& note : options_.config.notes()) options_.warnings.push_back(note.message + "; " + note.next);
@@ -277,76 +279,6 @@ class Composer {
                                 " with ps; put it into a file: ?password-file=/path, or into $DLOCK_PASSWORD");
   }
 
-  Result<void> read_style() {
-    const auto from = reader();
-    if (auto read = from.read(OptionId::kQuiet, options_.log.quiet); !read) return read;
-    if (auto read = from.read(OptionId::kVerbose, options_.log.verbose); !read) return read;
-    if (auto read = from.read_choice(OptionId::kLogFormat, options_.log.format); !read) return read;
-    if (auto read = from.read_choice(OptionId::kProgress, options_.progress); !read) return read;
-    if (auto read = from.read_choice(OptionId::kColor, options_.colour); !read) return read;
-    // What the environment asks for holds for every stream that is left to `auto`.
-    if (options_.colour == When::kAuto && environment_.force_colour) options_.colour = When::kAlways;
-    if (options_.colour == When::kAuto && (environment_.no_colour || environment_.term == "dumb")) {
-      options_.colour = When::kNever;
-    }
-    options_.log.colour =
-        options_.colour == When::kAlways || (options_.colour == When::kAuto && isatty(STDERR_FILENO) == 1);
-    return {};
-  }
-
-  Result<void> read_period(const OptionReader& from) {
-    const auto moment = [](std::string_view text) { return parse_moment(text, SystemClock().wall()); };
-    if (auto read = from.read_with(OptionId::kSince, moment, options_.since); !read) return read;
-    if (auto read = from.read_with(OptionId::kUntil, moment, options_.until); !read) return read;
-    if (!options_.since || !options_.until || *options_.since < *options_.until) return {};
-    return usage_error("--since is not before --until", "swap them");
-  }
-
-  /// The options of the commands that run nothing.
-  Result<void> read_switches() {
-    const auto from = reader();
-    const std::pair<OptionId, bool*> switches[] = {
-        {OptionId::kJson, &options_.json},     {OptionId::kWatch, &options_.watch},
-        {OptionId::kYes, &options_.yes},       {OptionId::kDryRun, &options_.dry_run},
-        {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
-        {OptionId::kStrict, &options_.strict}, {OptionId::kShell, &options_.shell},
-        {OptionId::kFollow, &options_.follow}, {OptionId::kForeignData, &options_.foreign_data},
-        {OptionId::kForce, &options_.force},
-    };
-    for (const auto& [id, value] : switches) {
-      if (auto read = from.read(id, *value); !read) return read;
-    }
-    // Who reads JSON reads the errors as JSON.
-    if (options_.json && !from.given_by_flag(OptionId::kLogFormat)) options_.log.format = Log::Format::kJson;
-    if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
-    if (from.find(OptionId::kSvg) != nullptr) options_.svg = true;  // another command has a FILE of this name
-    if (options_.json && options_.svg) return usage_error("--json and --svg exclude each other", "choose one");
-    if (options_.follow && options_.svg) return usage_error("--follow and --svg exclude each other", "choose one");
-    if (auto read = read_period(from); !read) return read;
-    if (auto read = from.read(OptionId::kLast, 1, kMostBenchRounds, options_.last); !read) return read;
-    if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
-    if (auto read = from.read(OptionId::kSlot, options_.slot); !read) return read;
-    if (options_.force && !options_.wait && !options_.nonblock) {
-      return usage_error("--force means nothing without --wait", "say how much time the holder gets to end: --wait D");
-    }
-    if (options_.force && !options_.slot.empty()) {
-      return usage_error("--force would take the permits of all holders, and --slot asks one", "leave one out");
-    }
-    if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
-    if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
-    const bool orders = arguments_.command == Command::kBench && !arguments_.words.empty();
-    const int most = orders ? kMostBenchOrders : kMostBenchRounds;
-    if (auto read = from.read(OptionId::kCount, 1, most, options_.count); !read) return read;
-    int pid = 0;
-    if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;
-    if (pid > 0) options_.watch_pid = pid;
-    if (from.find(OptionId::kInterval) == nullptr) return {};
-    if (!options_.watch) return usage_error("--interval means nothing without --watch", "add --watch");
-    return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
-  }
-
-  Result<void> read_once() { return read_once_options(reader(), options_); }
-
   Result<void> read_operands() {
     if (arguments_.command == Command::kStock) return read_stock_options(arguments_, reader(), options_);
     return place_operands(arguments_, options_);
@@ -355,7 +287,6 @@ class Composer {
   const Arguments& arguments_;
   const Environment& environment_;
   std::string key_section_{kChosenForKeys};
-  std::vector<Error>* mistakes_ = nullptr;  ///< where wrong values go, instead of being the end
   Options options_;
 };
 

@@ -77,9 +77,8 @@ struct StockOptions {
   std::optional<StockClaim> claim = {};  ///< of run: what is set aside
 };
 
-/// --count at most: of `dlock bench`, and of `dlock bench stock`.
-inline constexpr int kMostBenchRounds = 20'000;
-inline constexpr int kMostBenchOrders = 50'000;
+/// --count at most.
+inline constexpr int kMostBenchRounds = 50'000;
 
 /// One call of dlock, complete: flags, environment and configuration files merged, every value checked. Made once by
 /// parse_command_line(); what follows only reads it.
@@ -111,6 +110,7 @@ struct Options {
   OnLost on_lost;
   Duration lock_delay{0};
   Duration at_least{0};
+  Duration remember = std::chrono::hours(24 * 7);
   std::optional<OncePolicy> once;
   int repeated_exit_code = 0;
   std::optional<Duration> max_hold;
@@ -142,7 +142,7 @@ struct Options {
   bool dry_run = false;
   bool print = false;
   bool if_held = false;               ///< release: 0 also when it is no longer held
-  int count = 0;                      ///< bench: rounds, at most kMost...; 0: as many as it likes
+  int count = 0;                      ///< bench: rounds; 0: as many as it likes
   std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;
@@ -150,7 +150,7 @@ struct Options {
   std::optional<StockOptions> stock;  ///< of `dlock stock`
 
   bool strict = false;                 ///< config check, doctor: a warning is a failure
-  std::vector<Error> mistakes;         ///< config check: all that is wrong, in files that are in use or not; for who
+  std::vector<Error> mistakes;         ///< all that is wrong. config check: in files that are in use or not; for who
                                        ///< goes on all the same: what was left out
   std::vector<std::string> warnings;   ///< to be said before anything else, through the log
   std::vector<BackendUrl> configured;  ///< config check: all stores that a run may mean, some of them more than once
@@ -167,8 +167,8 @@ Result<Options> parse_command_line(int argc, char** argv, char** environment);
 /// told when the others are mistaken.
 bool asks_for_json_log(int argc, char** argv);
 
-/// The text of `dlock help [COMMAND [ACTION]]`; without words the overview. Invalid, with the nearest name, for an
-/// unknown one.
+/// The text of `dlock help [COMMAND [ACTION]|options]`; without words the overview. Invalid, with the nearest name, for
+/// an unknown one.
 Result<std::string> help_text(const std::vector<std::string>& words);
 
 /// The text of `dlock config show`: every setting with its origin, secrets left out; as text or JSON, ready for stdout.

@@ -2,7 +2,6 @@
 #include "cmd/options/settings.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cmd/options/option_reader.h"
 #include "cmd/options/option_table.h"
@@ -160,17 +159,16 @@ std::string option_name(std::string_view variable) {
 std::span<const ConfigKey> config_keys() {
   // Made on the first file that exists, never on a start without one.
   static const auto keys = [] {
-    std::array<ConfigKey, static_cast<std::size_t>(OptionId::kVersion) + 1> all;
-    std::size_t count = 0;
+    std::vector<ConfigKey> all;
     for (const OptionRow& row : option_rows()) {
       if (row.config == 0) continue;
       const bool at_the_top = config_section(row).empty();
-      all[count++] = {row.name, shape_of(row), (row.config & kInBackend) != 0, (row.config & kInKey) != 0,
-                      (row.config & kInDefaults) != 0 && !at_the_top};
+      all.push_back({row.name, shape_of(row), (row.config & kInBackend) != 0, (row.config & kInKey) != 0,
+                     (row.config & kInDefaults) != 0 && !at_the_top});
     }
-    return std::pair(all, count);
+    return all;
   }();
-  return {keys.first.data(), keys.second};
+  return keys;
 }
 
 std::string_view config_section(const OptionRow& row) {
@@ -232,7 +230,7 @@ Result<void> choose_key_settings(Config& config, const std::vector<std::string_v
   for (const OptionRow& row : option_rows()) {
     const bool counts = (row.config & kInKey) != 0 && (has_option(command, row) || command == Command::kConfig);
     if (!counts || is_decided(config, row)) continue;
-    if (auto chosen = choose(config, all, row); !chosen) return chosen;
+    TRY(choose(config, all, row));
   }
   return {};
 }

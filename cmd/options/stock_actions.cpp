@@ -7,64 +7,41 @@
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"
-#include "lib/stock/stock.h"
 
 namespace dlock {
 namespace {
-
-constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists,
-                                       OptionId::kJson};
-constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
-constexpr OptionId kTakeOptions[] = {OptionId::kQty,  OptionId::kId,   OptionId::kNonblock,
-                                     OptionId::kWait, OptionId::kJson, OptionId::kConflictExitCode};
-constexpr OptionId kBatchOptions[] = {OptionId::kWait, OptionId::kJson};
-constexpr OptionId kAddOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
-constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kRefundId, OptionId::kJson};
-constexpr OptionId kRunOptions[] = {
-    OptionId::kQty,    OptionId::kId,        OptionId::kStockMode, OptionId::kNonblock,    OptionId::kWait,
-    OptionId::kTtl,    OptionId::kKillAfter, OptionId::kOnLost,    OptionId::kCommandText, OptionId::kConflictExitCode,
-    OptionId::kReport, OptionId::kMaxHold,
-};
-constexpr OptionId kRebalanceOptions[] = {OptionId::kJson};
-constexpr OptionId kResizeOptions[] = {OptionId::kSegments, OptionId::kJson};
-constexpr OptionId kDropOptions[] = {OptionId::kYes, OptionId::kJson};
 
 constexpr StockActionRow kActionRows[] = {
     {StockAction::kCreate,
      "create",
      "NAME --quantity N [--segments S]",
      "N items, spread evenly over S segments",
-     kCreateOptions,
      {OptionId::kQuantity, "how many items are there?"}},
-    {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json", kShowOptions},
-    {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part", kTakeOptions},
-    {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout", kBatchOptions},
+    {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json"},
+    {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part"},
+    {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout"},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
-     "sold if CMD ends with 0; given back after any other end", kRunOptions},
+     "sold if CMD ends with 0; given back after any other end"},
     {StockAction::kRefund,
      "refund",
      "NAME --id ID [--qty Q] [--refund-id ID]",
      "give back what ID took, once; with --refund-id in parts",
-     kRefundOptions,
      {OptionId::kId, "which request is given back?"}},
     {StockAction::kAdd,
      "add",
      "NAME --qty Q [--id ID]",
      "restock, the emptiest segments first",
-     kAddOptions,
      {OptionId::kQty, "how many items are added?"}},
-    {StockAction::kRebalance, "rebalance", "NAME", "level the segments", kRebalanceOptions},
+    {StockAction::kRebalance, "rebalance", "NAME", "level the segments"},
     {StockAction::kResize,
      "resize",
      "NAME --segments S",
      "level over another number of segments",
-     kResizeOptions,
      {OptionId::kSegments, "over how many segments?"}},
     {StockAction::kDrop,
      "drop",
      "NAME --yes",
      "remove the stock",
-     kDropOptions,
      {OptionId::kYes, "the items and all requests would be forgotten"}},
 };
 
@@ -81,20 +58,18 @@ std::string all_actions() {
 class Reader {
  public:
   Reader(const Arguments& arguments, const OptionReader& from, Options& options)
-      : arguments_(arguments), from_(from), options_(options) {}
+      : arguments_(arguments), from_(from), options_(options), stock_(*options.stock) {}
 
   Result<void> read() {
-    using Step = Result<void> (Reader::*)();
-    for (const Step step : {&Reader::read_action, &Reader::read_name, &Reader::check_options, &Reader::read_values,
-                            &Reader::check_needs, &Reader::place_child}) {
-      if (auto done = (this->*step)(); !done) return done;
-    }
-    if (stock_.action == StockAction::kRun) {
-      leave_out_locks();
-      stock_.claim = StockClaim{request_id(stock_), stock_.qty, stock_.lock_segment};
-    }
-    options_.stock = stock_;
-    return {};
+    TRY(read_action());
+    TRY(read_name());
+    TRY(check_options());
+    TRY(check_needs());
+    stock_.qty = stock_.qty_given.value_or(1);
+    if (stock_.action != StockAction::kRun) return {};
+    leave_out_locks();
+    stock_.claim = StockClaim{request_id(stock_), stock_.qty, stock_.lock_segment};
+    return place_child();
   }
 
  private:
@@ -134,45 +109,17 @@ class Reader {
     };
     if (row_->action == StockAction::kRefund) return line(OptionId::kId);
     for (const OptionId option : {OptionId::kQuantity, OptionId::kQty, OptionId::kSegments}) {
-      if (number && has_option(*row_, option_row(option))) return line(option);
+      if (number && has_option(row_->action, option_row(option))) return line(option);
     }
     return usage_of(*row_);
   }
 
   Result<void> check_options() {
     for (const GivenOption& given : arguments_.options) {
-      if (has_option(*row_, *given.row)) continue;
+      if (has_option(row_->action, *given.row)) continue;
       return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
                          "see: dlock help stock " + std::string(row_->name));
     }
-    return {};
-  }
-
-  Result<void> read_values() {
-    const auto any = [](std::string_view text) { return parse_quantity(text, 0); };
-    const auto some = [](std::string_view text) { return parse_quantity(text); };
-    if (auto read = from_.read_with(OptionId::kQuantity, any, stock_.quantity); !read) return read;
-    if (auto read = from_.read_with(OptionId::kQty, some, stock_.qty); !read) return read;
-    if (from_.find(OptionId::kQty)) stock_.qty_given = stock_.qty;
-    if (auto read = from_.read(OptionId::kSegments, 1, kMostSegments, stock_.segments); !read) return read;
-    if (auto read = from_.read(OptionId::kIfNotExists, stock_.if_not_exists); !read) return read;
-    enum class Mode { kReserve, kLock } mode = Mode::kReserve;
-    if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
-    stock_.lock_segment = mode == Mode::kLock;
-    if (auto read = read_id(OptionId::kId, "a request", stock_.id); !read) return read;
-    return read_id(OptionId::kRefundId, "a refund", stock_.refund_id);
-  }
-
-  Result<void> read_id(OptionId option, const char* of, std::optional<LockName>& id) {
-    const Setting* given = from_.find(option);
-    if (!given) return {};
-    auto parsed = LockName::parse(given->value());
-    if (!parsed) {
-      return OptionReader::at(
-          *given, {ErrorCode::kInvalid, "not a valid id of " + std::string(of) + ": " + parsed.error().message,
-                   "an id is 1 to 255 bytes of UTF-8 without control characters"});
-    }
-    id = std::move(*parsed);
     return {};
   }
 
@@ -183,9 +130,7 @@ class Reader {
   }
 
   Result<void> place_child() {
-    const bool run = row_->action == StockAction::kRun;
     const auto& child = arguments_.child;
-    if (!run) return {};
     if (options_.shell_command && !child.empty()) {
       return usage_error("both -c STR and a command: " + in_quotes(child.front()), usage_of(*row_));
     }
@@ -209,7 +154,7 @@ class Reader {
   const OptionReader& from_;
   Options& options_;
   const StockActionRow* row_ = nullptr;
-  StockOptions stock_;
+  StockOptions& stock_;
 };
 
 }  // namespace
@@ -234,17 +179,6 @@ std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
 const StockActionRow& action_row(StockAction action) {
   const auto is_it = [&](const StockActionRow& row) { return row.action == action; };
   return *std::find_if(std::begin(kActionRows), std::end(kActionRows), is_it);
-}
-
-bool has_option(const StockActionRow& action, const OptionRow& option) {
-  const bool of_all = option.anywhere || option.id == OptionId::kConnectTimeout;
-  return of_all || std::find(action.options.begin(), action.options.end(), option.id) != action.options.end();
-}
-
-bool is_of_some_actions(const OptionRow& option) {
-  const auto has = [&](const StockActionRow& action) { return has_option(action, option); };
-  return std::any_of(std::begin(kActionRows), std::end(kActionRows), has) &&
-         !std::all_of(std::begin(kActionRows), std::end(kActionRows), has);
 }
 
 std::string same_stock_call(const Options& options, const LockName* id) {

@@ -18,7 +18,6 @@ struct StockActionRow {
   std::string_view name;
   std::string_view operands;  ///< as the usage line shows them, with the options that it needs
   std::string_view summary;
-  std::span<const OptionId> options;  ///< the options that it has besides those that all actions have
   /// The option that it cannot do without, and what is asked where that is missing; a null text: there is none.
   struct {
     OptionId option = OptionId::kQty;
@@ -30,11 +29,6 @@ std::span<const StockActionRow> stock_action_rows();
 /// Invalid, with the nearest name, or else `otherwise`.
 Result<const StockActionRow*> find_stock_action(std::string_view word, const std::string& otherwise);
 const StockActionRow& action_row(StockAction action);
-
-bool has_option(const StockActionRow& action, const OptionRow& option);
-
-/// Whether there is an action of `dlock stock` that has it, and one that has not.
-bool is_of_some_actions(const OptionRow& option);
 
 /// The id of the request; a new random one if the user gave none.
 LockName request_id(const StockOptions& stock);

@@ -104,7 +104,7 @@ hold_some() {
   local words offered
   # In the short help some are left out, which the manual has.
   local rare='--(tries|retry-interval|close|lock-delay|connect-timeout)'
-  options_in_help() { dlock help "$@" | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
+  options_in_help() { (dlock help "$@"; dlock help options) | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
   for words in run acquire history 'stock' stock\ {create,show,take,batch,run,refund,add,rebalance,resize,drop}; do
     # shellcheck disable=SC2086
     offered=$(in_bash dlock $words --)

@@ -8,9 +8,10 @@ setup() {
   page=$root/man/dlock.1.scd
 }
 
-# Every help text there is: the overview, and that of each command it lists.
+# Every help text there is: the overview, the general options, and that of each command it lists.
 all_help() {
   dlock help
+  dlock help options
   local command
   for command in $(commands_of_help); do dlock help "$command"; done
 }

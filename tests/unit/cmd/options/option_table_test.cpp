@@ -45,7 +45,9 @@ TEST_CASE("no two commands share a name") {
   }
 }
 
-TEST_CASE("help names every option of a command with its default and its variable") {
+TEST_CASE("help names every option of a command with its default and its variable, and those of all in one place") {
+  const auto general = help_text({"options"});
+  REQUIRE(general);
   for (const CommandRow& command : command_rows()) {
     if (command.group.empty()) continue;
     const auto text = help_text({std::string(command.name)});
@@ -56,10 +58,11 @@ TEST_CASE("help names every option of a command with its default and its variabl
       const std::string label =
           ", --" + std::string(row.name) + (row.value.name.empty() ? "" : " " + std::string(row.value.name));
       const std::string lone = "      --" + label.substr(4);
-      const bool told =
-          (*text).find((row.letter != 0 ? label : lone) + (row.value.name.empty() ? "  " : "")) != std::string::npos;
+      const std::string line = (row.letter != 0 ? label : lone) + (row.value.name.empty() ? "  " : "");
+      const bool told = (*text).find(line) != std::string::npos;
+      CHECK(((*general).find(line) != std::string::npos) == row.anywhere);
       const bool rare = (row.rare & bit(command.command)) != 0;
-      CHECK(told == (has_option(command.command, row) && !rare));
+      CHECK(told == (has_option(command.command, row) && !rare && !row.anywhere));
       const bool names_variable = (*text).find("$" + std::string(row.variable)) != std::string::npos;
       const bool flag_only = (row.flag_only & bit(command.command)) != 0;
       if (told && !row.variable.empty()) CHECK(names_variable == !flag_only);

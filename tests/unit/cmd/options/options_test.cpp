@@ -112,19 +112,38 @@ TEST_CASE("each option of run arrives with its type") {
 }
 
 TEST_CASE("bench: --count has a most") {
-  CHECK(parsed({"bench", "--count", "20000"}).count == 20'000);
   CHECK(parsed({"bench", "stock", "--count", "50000"}).count == 50'000);
+  CHECK(parse({"bench", "--count", "50001"}).error().message.ends_with("from 1 to 50000"));
+}
+
+TEST_CASE("two options that do not go together are told as they were typed, with a way out") {
   struct Row {
     Words line;
     const char* message;
+    const char* next;
   };
-  for (const Row& row : {Row{{"bench", "--count", "20001"}, "from 1 to 20000"},
-                         Row{{"bench", "stock", "--count", "50001"}, "from 1 to 50000"}}) {
+  for (const Row& row :
+       {Row{run({"-n", "--timeout", "5"}), "-n and --timeout exclude each other", "leave one out"},
+        Row{run({"--replace", "--newest"}), "--replace and --newest exclude each other",
+            "--newest lets the running one finish"},
+        Row{run({"--replace", "--tries", "3"}), "--replace and --tries exclude each other", "--wait"},
+        Row{run({"--slots", "a,b", "-x"}), "--slots and -x exclude each other", "--permits 1"},
+        Row{{"acquire", "--json", "--shell", "-t", "9", "k"}, "--shell and --json exclude each other", "choose one"},
+        Row{{"history", "--svg", "-f"}, "--svg and -f exclude each other", "choose one"},
+        Row{{"revoke", "k", "--force", "-w", "3", "--slot", "1"},
+            "--force and --slot exclude each other",
+            "all holders"},
+        Row{{"revoke", "k", "--force"}, "--force means nothing without --wait", "--wait D"},
+        Row{run({"--remember", "1d"}), "--remember means nothing without --once", "--once SLOT"},
+        Row{{"stock", "show", "--interval", "1"}, "--interval means nothing without --watch", "add --watch"}}) {
     const auto options = parse(row.line);
     REQUIRE(!options);
     CHECK(options.error().code == ErrorCode::kInvalid);
-    CHECK(options.error().message.find(row.message) != std::string::npos);
+    CHECK(options.error().message == row.message);
+    CHECK(options.error().next.find(row.next) != std::string::npos);
   }
+  CHECK(parse({"revoke", "k", "--force", "-n"}));
+  CHECK(parse(run({"--replace"}), {"DLOCK_WAIT=9"}));
 }
 
 TEST_CASE("what would have no effect is refused, and --version heeds --json") {
@@ -233,7 +252,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--tries", "0"}), ErrorCode::kInvalid, "from 1"},
       {run({"--retry-interval", "1s"}), ErrorCode::kInvalid, "nothing without --tries"},
       {run({"-n", "--tries", "3"}), ErrorCode::kInvalid, "-n tries once"},
-      {run({"-n", "-w", "5"}), ErrorCode::kInvalid, "-n tries once, and -w waits"},
+      {run({"--once", "a", "--remember", "367d"}), ErrorCode::kInvalid, "'367d' is too long: at most 366d"},
       {run({"--connect-timeout", "0"}), ErrorCode::kInvalid, "too short"},
       {run({"--max-hold", "0"}), ErrorCode::kInvalid, "--max-hold: '0' is too short: 1ms or more"},
       {run({"--max-hold", "9", "--at-least", "10"}), ErrorCode::kInvalid, "for 9s at most, and for 10s at least"},
