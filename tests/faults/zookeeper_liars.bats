@@ -64,8 +64,8 @@ import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.ar
     start_liar
     it_says "$lie"
     case $lie in
-      # The lock is in that answer, unless the client library dies of the next one.
-      body-long | twice | event-unknown) metered '0 69 70' dlock run -n --connect-timeout 500ms k -- true ;;
+      # The lock is in that answer, or the lie comes after it, unless the client library dies of it.
+      body-half | body-long | twice | event-unknown | multi-*) metered '0 69 70' dlock run -n --connect-timeout 500ms k -- true ;;
       *)
         metered '69 70 78' dlock run -n --connect-timeout 500ms k -- touch ran
         grep -q '^dlock: ' said
