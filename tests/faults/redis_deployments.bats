@@ -85,10 +85,10 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
   wait_until filled begun
   kill_redis one
   for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
-  run -75 dlock run --try k -- true
+  run -75 dlock run -n k -- true
   touch end
   wait "$run"
-  run -0 dlock run --try k -- true
+  run -0 dlock run -n k -- true
 }
 
 # bats test_tags=all

@@ -67,7 +67,7 @@ TEST_CASE("a process and its child exclude each other, also from a key that was 
 TEST_CASE("a release in order frees the lock, whatever still has the descriptor") {
   Machine m;
   for (const LockSpec& spec : {exclusive("k"), shared("k"), permits("k", 1)}) {
-    HelperProcess holder(m.locks.path(), spec);
+    HelperProcess holder(m.store, spec);
     holder.granted();
     const pid_t heir = heir_of(holder);
     holder.say("release");
@@ -83,7 +83,7 @@ TEST_CASE("a waiter whose helper process is killed goes on waiting") {
   Machine m;
   Acquisition holder(*m.a, exclusive("k"));
   holder.held();
-  HelperProcess waiter(m.locks.path(), exclusive("k"));
+  HelperProcess waiter(m.store, exclusive("k"));
   CHECK(eventually([&] { return m.a->inspect(name("k"))->waiters.size() == 1; }));
   const std::string children =
       "/proc/" + std::to_string(waiter.pid()) + "/task/" + std::to_string(waiter.pid()) + "/children";
@@ -93,7 +93,7 @@ TEST_CASE("a waiter whose helper process is killed goes on waiting") {
     if (read(file.get(), text, sizeof text - 1) <= 0) return 0L;
     return std::atol(text);
   };
-  CHECK(eventually([&] { return first_child() > 0; }));
+  REQUIRE(eventually([&] { return first_child() > 0; }));
   kill(static_cast<pid_t>(first_child()), SIGKILL);
   CHECK_FALSE(waiter.line(milliseconds(150)));
   holder.release();

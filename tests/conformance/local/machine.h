@@ -14,8 +14,9 @@ namespace dlock::testing::local_test {
 struct Machine {
   TemporaryDirectory locks;
   TemporaryDirectory files;
-  std::unique_ptr<Client> a = connect_store("local:" + locks.path());
-  std::unique_ptr<Client> b = connect_store("local:" + locks.path());
+  const std::string store = "local:" + locks.path();
+  std::unique_ptr<Client> a = connect_store(store);
+  std::unique_ptr<Client> b = connect_store(store);
   std::string file(const std::string& leaf) const { return files.path() + "/" + leaf; }
 };
 

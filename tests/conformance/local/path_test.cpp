@@ -107,7 +107,7 @@ TEST_CASE("a foreign holder of a path key is not freed by force") {
 TEST_CASE("after a force-release of a path key the next one waits until the file itself is free") {
   Machine m;
   const std::string path = m.file("app.lock");
-  HelperProcess stuck(m.locks.path(), exclusive(path));
+  HelperProcess stuck(m.store, exclusive(path));
   stuck.granted();
   stuck.signal(SIGSTOP);
   Acquisition next(*m.a, exclusive(path));
@@ -125,7 +125,7 @@ TEST_CASE("a detached lease of a path key keeps flock(1) out, too") {
   Machine m;
   const std::string path = m.file("app.lock");
   const LockSpec spec = exclusive(path);
-  HelperProcess taker(m.locks.path(), spec);
+  HelperProcess taker(m.store, spec);
   taker.granted();
   taker.say("detach-ttl 60000");
   CHECK(taker.line() == "detached");
@@ -138,7 +138,7 @@ TEST_CASE("a detached lease of a path key keeps flock(1) out, too") {
 TEST_CASE("what stays behind for a lease has its own session, no terminal, and nothing of its taker's open") {
   Machine m;
   const LockSpec spec = exclusive("k");
-  HelperProcess taker(m.locks.path(), spec);
+  HelperProcess taker(m.store, spec);
   taker.granted();
   taker.say("detach-ttl 60000");
   CHECK(taker.line() == "detached");
