@@ -34,7 +34,7 @@ struct BenchPlan {
   LockName key;
   Duration time = std::chrono::seconds(1);
   std::size_t rounds = 20'000;  ///< of one process
-  int processes = 4;                      ///< that contend
+  int processes = 4;            ///< that contend
 };
 
 /// One process that takes and gives back a free lock.

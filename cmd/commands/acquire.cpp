@@ -25,46 +25,46 @@ Result<void> check_watched(const Options& options) {
                "nothing was locked"};
 }
 
-void record_released(const Options& options, const Taken& taken, const Runtime& runtime) {
-  EventLog log(options.events, runtime.log);
+void record_released(const LockTaking& taking, const Runtime& runtime) {
+  EventLog log(taking.plan().events, runtime.log);
   if (log.is_off()) return;
-  for (const HeldLock& lock : taken.state.locks) {
-    Event released = new_event(Event::Kind::kReleased, lock, options, runtime);
+  for (const HeldLock& lock : taking.state().locks) {
+    Event released = new_event(Event::Kind::kReleased, lock, taking.plan().locks.front(), runtime);
     released.who.lease = true;
     log.append(released);
   }
 }
 
-void give_back(const Options& options, const Taken& taken, const Runtime& runtime) {
-  const auto released = release_and_wait(*taken.session, runtime.clock, kGiveBackTime);
+void give_back(const LockTaking& taking, const Runtime& runtime) {
+  const auto released = release_and_wait(taking.session(), runtime.clock, kGiveBackTime);
   if (!released) return runtime.log.error(released.error());
-  record_released(options, taken, runtime);
-  runtime.log.warn("the lock on " + options.keys.front().text() +
+  record_released(taking, runtime);
+  runtime.log.warn("the lock on " + taking.plan().locks.front().name.text() +
                    " was released, because its handle could not be printed");
 }
 
 /// It would end with this lease, long before those around it believe; a keeper that watches a process is one of those
 /// inside.
-bool shortens_hold_around(const Options& options, const Taken& taken) {
-  const auto& locks = taken.state.locks;
+bool shortens_hold_around(const LockTaking& taking) {
+  const auto& locks = taking.state().locks;
   const bool inside = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return lock.reentered; });
-  return inside && (!options.watch_pid || !taken.store.has_keeper);
+  return inside && (!taking.plan().lease->watch_pid || !taking.store().has_keeper);
 }
 
-int leave_hold_around(const Options& options, const Taken& taken, const Runtime& runtime) {
-  if (release_and_wait(*taken.session, runtime.clock, kGiveBackTime)) record_released(options, taken, runtime);
+int leave_hold_around(const LockTaking& taking, const Runtime& runtime) {
+  if (release_and_wait(taking.session(), runtime.clock, kGiveBackTime)) record_released(taking, runtime);
   return fail(runtime.log, {ErrorCode::kUnsupported, "the lock is already held by an outer command",
                             "take leases outside of 'dlock run', or let the command keep its lock"});
 }
 
 /// All but the end of the last line, which comes when the rest is written: who reads lines takes none before that.
-Result<void> print_handle(const Options& options, const Taken& taken, const Runtime& runtime, Output& out) {
+Result<void> print_handle(const Options& options, const SupervisorState& s, const Runtime& runtime, Output& out) {
   std::optional<WallTime> until;
   if (!options.watch_pid) {
-    const Duration left = taken.state.deadline ? *taken.state.deadline - runtime.clock.now() : options.ttl;
+    const Duration left = s.deadline ? *s.deadline - runtime.clock.now() : options.ttl;
     until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(left);
   }
-  std::string text = granted_text(options, "dlock.acquire/2", taken.state.locks, until);
+  std::string text = granted_text(options, "dlock.acquire/2", s.locks, until);
   text.pop_back();
   return out.write_in_time(text);
 }
@@ -73,16 +73,16 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (const auto watched = check_watched(options); !watched) return fail(runtime.log, watched.error());
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  auto taken = take_locks(options, runtime, Intent::kTake, nullptr, *signals);
-  if (!taken) return fail(runtime.log, taken.error());
-  if (taken->state.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
+  LockTaking taking(options, runtime);
+  if (const auto taken = taking.take(nullptr, *signals); !taken) return fail(runtime.log, taken.error());
+  if (taking.state().outcome != Outcome::kGranted) return taking.explain();
 
-  if (shortens_hold_around(options, *taken)) return leave_hold_around(options, *taken, runtime);
-  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
+  if (shortens_hold_around(taking)) return leave_hold_around(taking, runtime);
+  const auto detached = taking.session().detach(*taking.plan().lease);
   if (!detached) return fail(runtime.log, detached.error());
-  if (const auto printed = print_handle(options, *taken, runtime, out); !printed) {
+  if (const auto printed = print_handle(options, taking.state(), runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
-    give_back(options, *taken, runtime);
+    give_back(taking, runtime);
     return status;
   }
   (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted
@@ -101,9 +101,9 @@ int acquire_command(const Options& options, const Runtime& runtime, Output& out)
 int wait_command(const Options& options, const Runtime& runtime) {
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  const auto taken = take_locks(options, runtime, Intent::kWaitUntilFree, nullptr, *signals);
-  if (!taken) return fail(runtime.log, taken.error());
-  return taken->state.outcome == Outcome::kGranted ? 0 : explain_not_taken(options, runtime, *taken);
+  LockTaking taking(options, runtime);
+  if (const auto taken = taking.take(nullptr, *signals); !taken) return fail(runtime.log, taken.error());
+  return taking.state().outcome == Outcome::kGranted ? 0 : taking.explain();
 }
 
 }  // namespace dlock

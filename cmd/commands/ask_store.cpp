@@ -81,7 +81,7 @@ int fence_command(const Options& options, LockAdmin& backend, const Runtime& run
     const Program program = find_program(command.front(), getenv("PATH"));
     if (program.exit_status != 0) return refuse_program(program, runtime.log);
   }
-  const auto passed = backend.fence(options.keys.front(), *options.token, wait_policy(options, runtime.clock.now()));
+  const auto passed = backend.fence(options.keys.front(), *options.token, plan_wait(options).from(runtime.clock.now()));
   if (passed && !command.empty()) return exec_command(command, *passed, runtime.log);
   if (!passed && passed.error().code == ErrorCode::kBusy) {
     fail(runtime.log, passed.error());

@@ -81,12 +81,11 @@ int hold_command(const Options& options, const Runtime& runtime, Output& out) {
   if (!signals) return fail(runtime.log, signals.error());
   OwnSignals own(*signals);
   ReadingStdin reading(options, out);
-  const auto taken = take_locks(options, runtime, Intent::kTake, &reading, own);
-  if (!taken) return fail(runtime.log, taken.error());
-  const SupervisorState& s = taken->state;
+  LockTaking taking(options, runtime);
+  if (const auto taken = taking.take(&reading, own); !taken) return fail(runtime.log, taken.error());
+  const SupervisorState& s = taking.state();
   if (s.outcome == Outcome::kNotStarted) return fail(runtime.log, *s.error);
-  if (s.outcome != Outcome::kRan) return explain_not_taken(options, runtime, *taken);
-  return 0;
+  return s.outcome == Outcome::kRan ? 0 : taking.explain();
 }
 
 }  // namespace dlock

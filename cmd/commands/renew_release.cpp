@@ -22,7 +22,7 @@ void record_lease(Event::Kind kind, const std::string& store, const std::string&
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
   const LockName& name = options.keys.front();
-  Event event = new_event(kind, name, store, options, runtime);
+  Event event = new_event(kind, name, store, options.reason, runtime);
   if (name.is_slot()) event.key = name.key(), event.who.slot = name.slot();
   event.who.owner = owner;
   event.who.token = token;

@@ -85,7 +85,7 @@ class Revocation {
 
   /// Again while the store may do it later: within the wait, and for as long as a silent one is asked.
   Result<void> ask() {
-    const TimePoint until = Patience(wait_policy(options_, began_)).look_end(began_, runtime_.patience);
+    const TimePoint until = Patience(plan_wait(options_).from(began_)).look_end(began_, runtime_.patience);
     return insist(runtime_.clock, until, kAskAgainPause,
                   [&] { return backend_.ask_to_end(asked_, who_asks(options_.reason)); })
         .answer;
@@ -109,7 +109,7 @@ class Revocation {
   }
 
   Result<void> wait() {
-    const WaitPolicy policy = wait_policy(options_, began_);
+    const WaitPolicy policy = plan_wait(options_).from(began_);
     const auto until = policy.once ? std::optional(began_) : policy.until;
     TimePoint answered = began_;
     Duration pause = kFirstPause;

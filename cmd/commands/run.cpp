@@ -62,9 +62,10 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   return file;
 }
 
-std::vector<std::string> stock_variables(const Options& options) {
-  if (!options.stock) return {};
-  return {"DLOCK_STOCK_QTY=" + std::to_string(options.stock->qty), "DLOCK_STOCK_ID=" + options.stock->claim->id.text()};
+std::vector<std::string> stock_variables(const LockPlan& plan) {
+  if (!plan.sells()) return {};
+  const StockClaim& claim = *plan.locks.front().stock;
+  return {"DLOCK_STOCK_QTY=" + std::to_string(claim.quantity), "DLOCK_STOCK_ID=" + claim.id.text()};
 }
 
 struct Ending {
@@ -72,47 +73,46 @@ struct Ending {
   int signal = 0;  ///< dies of it instead
 };
 
-Ending ending_of(const Options& options, const Runtime& runtime, const Taken& taken) {
-  const SupervisorState& s = taken.state;
+Ending ending_of(const LockTaking& taking, const Log& log) {
+  const SupervisorState& s = taking.state();
   switch (s.outcome) {
     case Outcome::kInterrupted:
       return {0, s.die_of.value_or(SIGTERM)};
     case Outcome::kRefused:
     case Outcome::kLost:
     case Outcome::kOverheld:
-      return {explain_not_taken(options, runtime, taken)};
+      return {taking.explain()};
     case Outcome::kNotStarted:
-      runtime.log.error(*s.error);
+      log.error(*s.error);
       return {s.not_started_status};
     case Outcome::kRan:
     case Outcome::kGranted:
       break;
   }
   // Whether it was sold has to be known.
-  if (s.release_unconfirmed && options.stock) return {exit_status(ErrorCode::kUnavailable)};
+  if (s.release_unconfirmed && taking.plan().sells()) return {exit_status(ErrorCode::kUnavailable)};
   const int status = s.command_status.value_or(0);
   return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
 }
 
-RunReport begin_report(const Options& options, const Runtime& runtime, const std::vector<char*>& arguments) {
+RunReport begin_report(const LockPlan& plan, const Runtime& runtime) {
   RunReport report;
   report.started = runtime.clock.wall();
   report.host = this_process().host;
-  report.reason = options.reason;
-  report.command.assign(arguments.begin(), arguments.end() - 1);
-  report.keys = options.keys;
+  report.reason = plan.locks.front().reason;
+  report.command.assign(plan.command.begin(), plan.command.end() - 1);
+  report.keys = plan.telling.keys;
   return report;
 }
 
-void complete(RunReport& report, const Options& options, const Runtime& runtime, const Taken& taken,
-              const Ending& ending) {
-  const SupervisorState& s = taken.state;
-  const bool superseded = is_superseded(options, s);
+void complete(RunReport& report, const LockTaking& taking, const Runtime& runtime, const Ending& ending) {
+  const SupervisorState& s = taking.state();
+  const bool superseded = taking.is_superseded();
   report.outcome = superseded ? "busy" : outcome_name(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
-  report.waited = (granted ? s.granted_at : runtime.clock.now()) - taken.started;
+  report.waited = (granted ? s.granted_at : runtime.clock.now()) - taking.started();
   if (granted && !s.locks.empty()) report.held = s.ended_at - s.granted_at;
   if (s.kept_until) {
     report.kept_until = runtime.clock.wall() +
@@ -125,49 +125,33 @@ void complete(RunReport& report, const Options& options, const Runtime& runtime,
   if (superseded) report.superseded_by = asker_text(s.revoked);
 }
 
-/// "run a b -c STR": without -- there is one KEY, and `b` is CMD.
-bool looks_like_second_key(const Options& options, const Program& program) {
-  if (program.exit_status != kExitNotFound || options.child.size() < 3) return false;
-  const std::string_view behind(options.child[1]);
-  return behind == "-c" || behind == "--command";
-}
-
-/// "run a b", or "run -n 3 deploy": a CMD that is not found may be a second KEY.
+/// A CMD that is not found may be a second KEY: "run a b", "run -n 3 deploy", and without -- "run a b -c STR".
 std::string second_key_advice(const Options& options, const Program& program) {
-  if (program.exit_status != kExitNotFound || options.shell_command || options.child.size() != 2) return {};
-  const std::string name = shell_word(program.path);
+  if (program.exit_status != kExitNotFound || options.shell_command) return {};
   const std::string& key = options.keys.front().text();
+  const std::string keys = shell_word(key) + " " + shell_word(program.path);
+  const std::string if_key = "; if '" + program.path + "' is a KEY, ";
+  const std::string_view behind(options.child.size() > 2 ? options.child[1] : "");
+  if (behind == "-c" || behind == "--command") return if_key + "several keys need --: dlock run -c STR " + keys + " --";
+  if (options.child.size() != 2) return {};
   const bool number = key.find_first_not_of("0123456789") == std::string::npos;
-  if (options.nonblock && number) {
-    return "; -n takes no number: for at most " + key + " holders write: dlock run --permits " + key + " " + name +
-           " -- CMD";
-  }
-  return "; if '" + program.path + "' is a KEY, too, the command is missing: dlock run " + shell_word(key) + " " +
-         name + " -- CMD";
+  if (!options.nonblock || !number) return if_key + "too, the command is missing: dlock run " + keys + " -- CMD";
+  return "; -n takes no number: for at most " + key + " holders write: dlock run --permits " + keys + " -- CMD";
 }
 
 /// Found out before the lock is taken where it can be: a typing mistake should not cost an hour of waiting.
-int refuse_program(const Options& options, const Runtime& runtime, const Program& program, RunReport report,
-                   const ReportFile& file) {
-  std::string next = "nothing was locked or run" + second_key_advice(options, program);
-  if (looks_like_second_key(options, program)) {
-    next += "; if '" + program.path + "' is a KEY, several keys need --: dlock run -c STR " +
-            shell_word(options.keys.front().text()) + " " + shell_word(program.path) + " --";
-  }
-  runtime.log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, std::move(next)});
-  report.outcome = "exec_failed";
-  report.exit_code = program.exit_status;
-  file.write(report, runtime.log);
+int refuse_command(const Program& program, const std::string& advice, const Log& log) {
+  log.error(
+      {ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "nothing was locked or run" + advice});
   return program.exit_status;
 }
 
-void say_how_it_went(const Runtime& runtime, const Taken& taken) {
-  const SupervisorState& s = taken.state;
-  if (!runtime.log.style().verbose || s.granted_at == TimePoint{}) return;
+void say_how_it_went(const SupervisorState& s, const Log& log) {
+  if (!log.style().verbose || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
-    runtime.log.verbose("held " + lock.name.text() + " in " + lock.store +
-                        (lock.token.is_none() ? "" : " with token " + lock.token.text()) + " for " +
-                        human_duration(s.ended_at - s.granted_at) + (lock.reentered ? " (entered again)" : ""));
+    log.verbose("held " + lock.name.text() + " in " + lock.store +
+                (lock.token.is_none() ? "" : " with token " + lock.token.text()) + " for " +
+                human_duration(s.ended_at - s.granted_at) + (lock.reentered ? " (entered again)" : ""));
   }
 }
 
@@ -179,19 +163,24 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
   if (!signals) return fail(runtime.log, signals.error());
-  const std::vector<char*> arguments = command_line(options);
-  RunReport report = begin_report(options, runtime, arguments);
-  Program program = find_program(arguments.front(), getenv("PATH"));
-  if (program.exit_status != 0) return refuse_program(options, runtime, program, std::move(report), *report_file);
+  LockTaking taking(options, runtime);
+  const LockPlan& plan = taking.plan();
+  RunReport report = begin_report(plan, runtime);
+  Program program = find_program(plan.command.front(), getenv("PATH"));
+  if (program.exit_status != 0) {
+    report.outcome = "exec_failed";
+    report.exit_code = refuse_command(program, second_key_advice(options, program), runtime.log);
+    report_file->write(report, runtime.log);
+    return *report.exit_code;
+  }
 
-  ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
-                        stock_variables(options), options.close_lock, present_children()});
-  const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals);
-  if (!taken) return fail(runtime.log, taken.error());
+  ChildProcess command({std::move(program), plan.command, environment, signals->inherited(), runtime.log,
+                        stock_variables(plan), options.close_lock, present_children()});
+  if (const auto taken = taking.take(&command, *signals); !taken) return fail(runtime.log, taken.error());
 
-  say_how_it_went(runtime, *taken);
-  const Ending ending = ending_of(options, runtime, *taken);
-  complete(report, options, runtime, *taken, ending);
+  say_how_it_went(taking.state(), runtime.log);
+  const Ending ending = ending_of(taking, runtime.log);
+  complete(report, taking, runtime, ending);
   report_file->write(report, runtime.log);
   if (ending.signal) die_of(ending.signal);
   return ending.status;

@@ -130,7 +130,7 @@ class Calling {
   int take() {
     const StockRequest request{name(), request_id(what_), what_.qty};
     const auto attempt = [&](int start, const CallLimit& limit) { return stock_.take(request, start, limit); };
-    const WaitPolicy wait = wait_policy(options_, runtime_.clock.now());
+    const WaitPolicy wait = plan_wait(options_).from(runtime_.clock.now());
     const auto taken = take_when_possible(request, attempt, wait, runtime_.clock, nullptr);
     if (!taken && taken.error().code == ErrorCode::kBusy) {
       runtime_.log.error(taken.error());

@@ -12,37 +12,22 @@ namespace dlock {
 namespace {
 
 constexpr StockActionRow kActionRows[] = {
-    {StockAction::kCreate,
-     "create",
-     "NAME --quantity N [--segments S]",
-     "N items, spread evenly over S segments",
-     {OptionId::kQuantity, "how many items are there?"}},
+    {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
+     OptionId::kQuantity, "how many items are there?"},
     {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json"},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part"},
     {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout"},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; given back after any other end"},
-    {StockAction::kRefund,
-     "refund",
-     "NAME --id ID [--qty Q] [--refund-id ID]",
-     "give back what ID took, once; with --refund-id in parts",
-     {OptionId::kId, "which request is given back?"}},
-    {StockAction::kAdd,
-     "add",
-     "NAME --qty Q [--id ID]",
-     "restock, the emptiest segments first",
-     {OptionId::kQty, "how many items are added?"}},
+    {StockAction::kRefund, "refund", "NAME --id ID [--qty Q] [--refund-id ID]",
+     "give back what ID took, once; with --refund-id in parts", OptionId::kId, "which request is given back?"},
+    {StockAction::kAdd, "add", "NAME --qty Q [--id ID]", "restock, the emptiest segments first", OptionId::kQty,
+     "how many items are added?"},
     {StockAction::kRebalance, "rebalance", "NAME", "level the segments"},
-    {StockAction::kResize,
-     "resize",
-     "NAME --segments S",
-     "level over another number of segments",
-     {OptionId::kSegments, "over how many segments?"}},
-    {StockAction::kDrop,
-     "drop",
-     "NAME --yes",
-     "remove the stock",
-     {OptionId::kYes, "the items and all requests would be forgotten"}},
+    {StockAction::kResize, "resize", "NAME --segments S", "level over another number of segments", OptionId::kSegments,
+     "over how many segments?"},
+    {StockAction::kDrop, "drop", "NAME --yes", "remove the stock", OptionId::kYes,
+     "the items and all requests would be forgotten"},
 };
 
 std::string usage_of(const StockActionRow& row) {
@@ -124,9 +109,9 @@ class Reader {
   }
 
   Result<void> check_needs() {
-    const auto& [option, why] = row_->needs;
-    if (why == nullptr || from_.find(option)) return {};
-    return usage_error("--" + std::string(option_row(option).name) + " is missing: " + why, usage_of(*row_));
+    if (row_->needs == OptionId::kNone || from_.find(row_->needs)) return {};
+    return usage_error("--" + std::string(option_row(row_->needs).name) + " is missing: " + std::string(row_->why),
+                       usage_of(*row_));
   }
 
   Result<void> place_child() {

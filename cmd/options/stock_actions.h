@@ -18,11 +18,8 @@ struct StockActionRow {
   std::string_view name;
   std::string_view operands;  ///< as the usage line shows them, with the options that it needs
   std::string_view summary;
-  /// The option that it cannot do without, and what is asked where that is missing; a null text: there is none.
-  struct {
-    OptionId option = OptionId::kQty;
-    const char* why = nullptr;
-  } needs = {};
+  OptionId needs = OptionId::kNone;  ///< the option that it cannot do without
+  std::string_view why = {};         ///< what is asked where that is missing
 };
 
 std::span<const StockActionRow> stock_action_rows();

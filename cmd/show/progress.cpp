@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/progress.h"
 
-#include "cmd/options/stock_actions.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
@@ -15,25 +14,27 @@ constexpr Duration kFirstAnswer = 200ms;
 constexpr Duration kRedraw = 500ms;
 constexpr Duration kPlainAt[] = {1s, 30s, 2min, 10min};
 
-std::string names(const Options& options) {
+std::string names(const Telling& telling) {
   std::string text;
-  for (const LockName& key : options.keys) text += (text.empty() ? "" : " ") + key.text();
+  for (const LockName& key : telling.keys) text += (text.empty() ? "" : " ") + key.text();
   return text;
 }
 
 }  // namespace
 
-Progress::Progress(const Options& options, const Runtime& runtime)
-    : options_(options),
+Progress::Progress(const Telling& telling, const SupervisionPolicy& supervision, const Runtime& runtime)
+    : telling_(telling),
+      supervision_(supervision),
       runtime_(runtime),
       manner_(Manner::kPlain),
       started_(runtime.clock.now()),
       line_(runtime.log.fd()) {
-  const bool text = options.log.format == Log::Format::kText;
-  if (options.progress == When::kNever || options.log.quiet) manner_ = Manner::kNone;
+  const Log::Style& style = runtime.log.style();
+  const bool text = style.format == Log::Format::kText;
+  if (telling.progress == When::kNever || style.quiet) manner_ = Manner::kNone;
   else if (text && TerminalLine::fits(runtime.log.fd())) manner_ = Manner::kTerminal;
   if (manner_ == Manner::kTerminal) next_ = started_ + kFirstOnTerminal;
-  if (manner_ == Manner::kPlain) next_ = started_ + (options.progress == When::kAlways ? 0s : kPlainAt[0]);
+  if (manner_ == Manner::kPlain) next_ = started_ + (telling.progress == When::kAlways ? 0s : kPlainAt[0]);
 }
 
 std::optional<TimePoint> Progress::wake_at() const { return next_; }
@@ -45,7 +46,7 @@ void Progress::asks(const std::string& server) {
   outage_.clear();
 }
 
-OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, options_.wait}; }
+OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, telling_.wait}; }
 
 bool Progress::waiting(TimePoint now) {
   if (!next_ || now < *next_) return false;
@@ -82,7 +83,7 @@ void Progress::reached() {
 }
 
 void Progress::tell_of_outage(const std::string& what, const char* event) {
-  if (manner_ == Manner::kPlain) runtime_.log.notice("waiting for " + names(options_) + ": " + what, {event});
+  if (manner_ == Manner::kPlain) runtime_.log.notice("waiting for " + names(telling_) + ": " + what, {event});
 }
 
 void Progress::told_who(const LockState& state, TimePoint now) {
@@ -91,7 +92,7 @@ void Progress::told_who(const LockState& state, TimePoint now) {
   outage_.clear();
   if (manner_ == Manner::kNone) return;
   const bool plain = manner_ == Manner::kPlain;
-  const std::string lead = plain || options_.keys.size() > 1 ? "waiting for " + state.name.text() : "";
+  const std::string lead = plain || telling_.keys.size() > 1 ? "waiting for " + state.name.text() : "";
   const std::string line = progress_line(state, this_process(), own_wait(now), runtime_.clock.wall(), lead);
   if (plain) runtime_.log.notice(line, about_holder("waiting", state));
   else line_.draw(line);
@@ -105,7 +106,7 @@ void Progress::warned(const std::string& warning) {
 }
 
 void Progress::lost(const SupervisorState& s, pid_t command) {
-  std::string text = "LOST " + names(options_) + ": ";
+  std::string text = "LOST " + names(telling_) + ": ";
   if (s.deadline && !s.session_over && !s.said_lost) {
     const TimePoint sent = *s.deadline - s.lease + clock_drift(s.lease);
     text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + s.lost_why + ")";
@@ -122,16 +123,16 @@ void Progress::lost(const SupervisorState& s, pid_t command) {
            : s.command_alive ? "others may hold the lock now: anything that relies on it must stop"  // dlock hold
                              : "nothing was run";
   } else {
-    switch (options_.on_lost.kind) {
+    switch (supervision_.on_lost.kind) {
       case OnLost::Kind::kTerm:
         text += "; sent TERM to pid " + pid + ", KILL follows in " +
-                human_duration(fitting_kill_after(options_.kill_after, s.lease));
+                human_duration(fitting_kill_after(supervision_.kill_after, s.lease));
         break;
       case OnLost::Kind::kKill:
         text += "; sent KILL to pid " + pid;
         break;
       case OnLost::Kind::kSignal:
-        text += "; sent " + signal_text(options_.on_lost.signal) + " to pid " + pid + ", which goes on " +
+        text += "; sent " + signal_text(supervision_.on_lost.signal) + " to pid " + pid + ", which goes on " +
                 (asked ? "until it ends by itself" : "unlocked");
         break;
     }
@@ -140,27 +141,25 @@ void Progress::lost(const SupervisorState& s, pid_t command) {
 }
 
 void Progress::overheld(const SupervisorState& s, pid_t command) {
-  std::string text = names(options_) + " was held for " + human_duration(runtime_.clock.now() - s.granted_at) +
+  std::string text = names(telling_) + " was held for " + human_duration(runtime_.clock.now() - s.granted_at) +
                      ", as long as --max-hold allows";
   if (command > 0) {
     text += "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " +
-            human_duration(fitting_kill_after(options_.kill_after, s.lease));
+            human_duration(fitting_kill_after(supervision_.kill_after, s.lease));
   }
   const char* const next = command > 0 ? "the lock is released when the command is gone" : "the lock is released now";
   runtime_.log.error({ErrorCode::kOverheld, text, next});
 }
 
 void Progress::release_unconfirmed(const std::string& why, const SupervisorState& s) {
-  std::string text = "the release of " + names(options_) + " could not be confirmed: " + why;
+  std::string text = "the release of " + names(telling_) + " could not be confirmed: " + why;
   if (s.deadline) {
     const Duration left = *s.deadline - runtime_.clock.now();
     text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
   }
-  if (!options_.stock) return runtime_.log.warn(text, {"release_unconfirmed"});
-  const std::string again = same_stock_call(options_, &options_.stock->claim->id);
-  runtime_.log.error(
-      {ErrorCode::kUnavailable, text, "to find out whether it was sold, without selling it twice: " + again},
-      {"release_unconfirmed"});
+  if (telling_.ask_again.empty()) return runtime_.log.warn(text, {"release_unconfirmed"});
+  const std::string next = "to find out whether it was sold, without selling it twice: " + telling_.ask_again;
+  runtime_.log.error({ErrorCode::kUnavailable, text, next}, {"release_unconfirmed"});
 }
 
 std::string loss_text(const SupervisorState& s) { return s.revoked.empty() ? s.lost_why : revoked_by(s.revoked); }

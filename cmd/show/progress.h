@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cmd/options/options.h"
 #include "cmd/show/contention.h"
@@ -12,12 +13,20 @@
 
 namespace dlock {
 
+/// What a run says of its locks, and when.
+struct Telling {
+  std::vector<LockName> keys;
+  When progress = When::kAuto;
+  std::optional<Duration> wait;  ///< how long it waits at most; nullopt: for ever
+  std::string ask_again;         ///< of a sale: the command line that finds out whether it was sold; else empty
+};
+
 /// The view of a run on stderr. On a terminal the wait is one line, rewritten twice a second and wiped at its end,
 /// which names a server that does not answer; elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and one for each
 /// beginning and end of an outage.
 class Progress final : public RunObserver {
  public:
-  Progress(const Options& options, const Runtime& runtime);
+  Progress(const Telling& telling, const SupervisionPolicy& supervision, const Runtime& runtime);
 
   void asks(const std::string& server) override;
   bool waiting(TimePoint now) override;
@@ -38,7 +47,8 @@ class Progress final : public RunObserver {
   void draw_silence(TimePoint now);
   void tell_of_outage(const std::string& what, const char* event);
 
-  const Options& options_;
+  const Telling& telling_;
+  const SupervisionPolicy& supervision_;
   const Runtime& runtime_;
   Manner manner_;
   TimePoint started_;

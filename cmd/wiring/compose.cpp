@@ -13,7 +13,6 @@
 #include "lib/lock/multi_lock.h"
 #include "lib/lock/once_session.h"
 #include "lib/lock/patience.h"
-#include "lib/lock/who_text.h"
 
 namespace dlock {
 namespace {
@@ -56,75 +55,32 @@ Result<Opened<Port>> open_port(const BackendUrl& url, Open open, const Runtime& 
   return Opened<Port>(OtherProgram{program});
 }
 
-LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
-  LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
-  spec.mode = options.mode;
-  spec.permits = options.permits;
-  spec.slots = options.slots;
-  spec.fair = options.fair;
-  spec.supersedes = options.supersedes;
-  spec.behind_nobody = options.nonblock && options.supersedes == Supersedes::kReplace;
-  spec.ttl = std::max(options.ttl, options.at_least);  // what is killed with everything of ours keeps it by itself
-  spec.at_least = options.at_least;
-  spec.renew_interval = options.ttl / 3;
-  spec.lock_delay = options.lock_delay;
-  spec.kill_after = options.kill_after;
-  spec.command = name_of_command(options);
-  if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
-  spec.ends_command = options.on_lost.kind != OnLost::Kind::kSignal;
-  return spec;
-}
-
 /// `lock`, under which its slot runs once. The slot is another lock of the same store.
-std::unique_ptr<LockSession> once_session(const Store& store, const Options& options, std::unique_ptr<LockSession> lock,
+std::unique_ptr<LockSession> once_session(const Store& store, const LockPlan& plan, std::unique_ptr<LockSession> lock,
                                           const Runtime& runtime) {
-  const auto open = [=, &options, &runtime](OnceSession::Wants wants, std::optional<TimePoint> deadline) {
-    WaitPolicy wait = wait_policy(options, runtime.clock.now());
-    const bool takes = wants == OnceSession::Wants::kTake;
-    wait.once = wait.once && !takes;
-    wait.tries = 1;
-    if (takes) {  // what has run is remembered over an outage, however short the wait may be
-      wait.until.reset();
-      const TimePoint now = runtime.clock.now();
-      const Duration left = deadline ? term_at(*deadline, options.ttl, options.kill_after) - now : Duration(0);
-      wait.connect_timeout = std::max(connect_timeout_of(wait), left);
+  const auto open = [=, &plan, &runtime](OnceSession::Wants wants, std::optional<TimePoint> deadline) {
+    const TimePoint now = runtime.clock.now();
+    LockSpec slot = plan.locks.front();
+    slot.name = plan.once->slot;
+    slot.owner = Owner::random();
+    slot.ttl = slot.at_least = plan.once->remember;
+    slot.lock_delay = Duration(0);
+    slot.take = wants == OnceSession::Wants::kTake;
+    slot.wait = plan.wait.from(now);
+    slot.wait.tries = 1;
+    if (slot.take) {  // what has run is remembered over an outage, however short the wait may be
+      slot.wait.once = false;
+      slot.wait.until.reset();
+      const SupervisionPolicy& end = plan.supervision;
+      const Duration left = deadline ? term_at(*deadline, end.ttl, end.kill_after) - now : Duration(0);
+      slot.wait.connect_timeout = std::max(connect_timeout_of(slot.wait), left);
     }
-    LockSpec spec = make_spec(options, options.once->slot, wait);
-    spec.ttl = spec.at_least = options.once->remember;
-    spec.lock_delay = Duration(0);
-    spec.take = takes;
-    return store.open(spec);
+    return store.open(slot);
   };
-  return std::make_unique<OnceSession>(std::move(lock), *options.once, open, runtime.clock, runtime.log);
+  return std::make_unique<OnceSession>(std::move(lock), *plan.once, open, runtime.clock, runtime.log);
 }
 
 }  // namespace
-
-WaitPolicy wait_policy(const Options& options, TimePoint now) {
-  WaitPolicy policy;
-  // With --replace: only where the queue is empty.
-  const bool once = options.nonblock || (options.wait && *options.wait == Duration::zero());
-  policy.once = once && options.supersedes != Supersedes::kReplace;
-  if (options.wait && !once) policy.until = now + *options.wait;
-  policy.tries = options.tries;
-  policy.retry_interval = options.retry_interval;
-  policy.connect_timeout = options.connect_timeout;
-  policy.has_fallback = options.backends.size() > 1 || options.run_if_unavailable;
-  return policy;
-}
-
-std::vector<char*> command_line(const Options& options) {
-  if (!options.shell_command) return options.child;
-  static char shell[] = "/bin/sh";
-  static char flag[] = "-c";
-  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
-}
-
-std::string name_of_command(const Options& options) {
-  if (options.shell_command) return "sh";
-  const bool none = options.child.empty() || options.child.front() == nullptr;
-  return none ? std::string() : command_name(options.child.front());
-}
 
 std::size_t memory_for_stores() { return memory_of_keeper(); }
 
@@ -175,19 +131,18 @@ Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& ru
   return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }, keep_here(url)};
 }
 
-Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Options& options, Intent intent,
-                                                const char* held, const Runtime& runtime) {
-  const WaitPolicy wait = wait_policy(options, runtime.clock.now());
+Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const LockPlan& plan, const char* held,
+                                                const Runtime& runtime) {
+  const WaitPolicy wait = plan.wait.from(runtime.clock.now());
   std::vector<std::unique_ptr<LockSession>> sessions;
-  for (const LockName& name : options.keys) {
-    LockSpec spec = make_spec(options, name, wait);
-    if (options.stock) spec.stock = options.stock->claim;
-    spec.take = intent == Intent::kTake;
-    if (held) spec.ancestor = find_claim(held, store.name, name);
+  for (LockSpec spec : plan.locks) {
+    spec.owner = Owner::random();
+    spec.wait = wait;
+    if (held) spec.ancestor = find_claim(held, store.name, spec.name);
     TRY_ASSIGN(auto session, store.open(spec));
     sessions.push_back(std::move(session));
   }
-  if (options.once) return once_session(store, options, std::move(sessions.front()), runtime);
+  if (plan.once) return once_session(store, plan, std::move(sessions.front()), runtime);
   if (sessions.size() == 1) return std::move(sessions.front());
   return std::unique_ptr<LockSession>(std::make_unique<MultiLock>(std::move(sessions)));
 }

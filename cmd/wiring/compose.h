@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "cmd/options/options.h"
+#include "cmd/wiring/lock_plan.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_admin.h"
@@ -31,15 +31,6 @@ struct Store {
   OpenSession open;  ///< outlives its sessions
   bool has_keeper;   ///< each lock has a keeper program
 };
-
-/// -n, -w, --tries, --retry-interval and --connect-timeout as one policy whose clock starts at `now`.
-WaitPolicy wait_policy(const Options& options, TimePoint now);
-
-/// CMD and its arguments, or the shell with -c STR, as execve(2) takes them; empty if there is none. Points into
-/// `options`, which must outlive it.
-std::vector<char*> command_line(const Options& options);
-/// The name of that command, as others see it of a holder (command_name()); empty if there is none.
-std::string name_of_command(const Options& options);
 
 /// The address space in bytes that this program may have while it asks a store; 0: no limit.
 std::size_t memory_for_stores();
@@ -75,13 +66,10 @@ struct StockClients {
 };
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 
-/// Whether the locks that are named are to be taken, or only waited for (`dlock wait`).
-enum class Intent { kTake, kWaitUntilFree };
-
-/// One session for all of options.keys, in canonical order; nothing is asked of the store before its acquire(). `held`
-/// is the text of DLOCK_HELD, null without that variable. Fails with Unsupported if the store cannot do what the
-/// options ask.
-Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Options& options, Intent intent,
-                                                const char* held, const Runtime& runtime);
+/// One session for all locks of the plan, which outlives it; nothing is asked of the store before its acquire(). `held`
+/// is the text of DLOCK_HELD, null without that variable. Fails with Unsupported if the store cannot do what the plan
+/// asks.
+Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const LockPlan& plan, const char* held,
+                                                const Runtime& runtime);
 
 }  // namespace dlock

@@ -40,7 +40,7 @@ std::optional<Participant> first_holder(const std::optional<LockState>& state, c
 
 }  // namespace
 
-Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const Options& options,
+Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const std::string& reason,
                 const Runtime& runtime) {
   const Self self = this_process();
   Event event;
@@ -48,17 +48,23 @@ Event new_event(Event::Kind kind, const LockName& key, const std::string& store,
   event.time = runtime.clock.wall();
   event.key = key.text();
   event.store = store;
-  event.who.mode = options.mode;
   event.who.host = self.host;
   event.who.pid = self.pid;
   event.who.user = user_name(geteuid());
-  event.who.reason = options.reason;
-  event.who.command = name_of_command(options);
+  event.who.reason = reason;
   return event;
 }
 
-Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, const Runtime& runtime) {
-  Event event = new_event(kind, lock.name, lock.store, options, runtime);
+Event new_event(Event::Kind kind, const LockSpec& spec, const std::string& store, const Runtime& runtime) {
+  Event event = new_event(kind, spec.name, store, spec.reason, runtime);
+  event.who.mode = spec.mode;
+  event.who.command = spec.command;
+  return event;
+}
+
+Event new_event(Event::Kind kind, const HeldLock& lock, const LockSpec& spec, const Runtime& runtime) {
+  Event event = new_event(kind, spec, lock.store, runtime);
+  event.key = lock.name.text();
   event.who.owner = lock.owner.text();
   event.who.token = lock.token;
   event.who.slot = lock.slot;
@@ -71,7 +77,7 @@ void record_of_others(Event::Kind kind, const LockName& name, const std::string&
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
   for (const Participant& participant : others) {
-    Event event = new_event(kind, name, store, options, runtime);
+    Event event = new_event(kind, name, store, options.reason, runtime);
     event.who.owner = participant.owner;
     event.who.token = participant.token;
     event.who.mode = participant.mode;
@@ -81,25 +87,18 @@ void record_of_others(Event::Kind kind, const LockName& name, const std::string&
   }
 }
 
-Recorder::Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown)
-    : options_(options),
-      runtime_(runtime),
-      intent_(intent),
-      shown_(shown),
-      log_(options.events, runtime.log),
-      started_(runtime.clock.now()) {}
+Recorder::Recorder(const LockPlan& plan, const Runtime& runtime, RunObserver& shown)
+    : plan_(plan), runtime_(runtime), shown_(shown), log_(plan.events, runtime.log), started_(runtime.clock.now()) {}
 
 void Recorder::begin(const std::string& store) {
   store_ = store;
   if (!said_waiting_) ask_at_ = started_ + kWorthTelling;
 }
 
-Event Recorder::event(Event::Kind kind, const LockName& key) const {
-  return new_event(kind, key, store_, options_, runtime_);
-}
+Event Recorder::event(Event::Kind kind, const LockSpec& spec) const { return new_event(kind, spec, store_, runtime_); }
 
 Event Recorder::event(Event::Kind kind, const HeldLock& lock) const {
-  Event event = new_event(kind, lock, options_, runtime_);
+  Event event = new_event(kind, lock, plan_.locks.front(), runtime_);
   event.who.command_pid = command_;
   return event;
 }
@@ -118,7 +117,8 @@ void Recorder::told_who(const LockState& state, TimePoint now) {
   if (said_waiting_) return;
   said_waiting_ = true;
   ask_at_.reset();
-  Event waits = event(Event::Kind::kWaiting, state.name);
+  Event waits = event(Event::Kind::kWaiting, plan_.locks.front());
+  waits.key = state.name.text();
   waits.waited = waited_until(now);
   if (!state.holders.empty()) waits.holder = state.holders.front();
   log_.append(waits);
@@ -126,8 +126,8 @@ void Recorder::told_who(const LockState& state, TimePoint now) {
 
 void Recorder::unreached(const std::string& why, TimePoint now) {
   shown_.unreached(why, now);
-  for (const LockName& key : options_.keys) {
-    Event unreached = event(Event::Kind::kUnreached, key);
+  for (const LockSpec& spec : plan_.locks) {
+    Event unreached = event(Event::Kind::kUnreached, spec);
     unreached.waited = waited_until(now);
     unreached.why = why;
     log_.append(unreached);
@@ -136,7 +136,7 @@ void Recorder::unreached(const std::string& why, TimePoint now) {
 
 void Recorder::reached() {
   shown_.reached();
-  for (const LockName& key : options_.keys) log_.append(event(Event::Kind::kReached, key));
+  for (const LockSpec& spec : plan_.locks) log_.append(event(Event::Kind::kReached, spec));
 }
 
 void Recorder::granted(const SupervisorState& s) {
@@ -145,16 +145,14 @@ void Recorder::granted(const SupervisorState& s) {
   for (const HeldLock& lock : s.locks) {
     Event granted = event(Event::Kind::kGranted, lock);
     granted.waited = waited_until(s.granted_at);
-    if (options_.command == Command::kAcquire) {
-      granted.who.lease = true;
-      if (!options_.watch_pid) {
-        granted.until = granted.time + std::chrono::duration_cast<std::chrono::microseconds>(options_.ttl);
-      }
+    granted.who.lease = plan_.lease.has_value();
+    if (plan_.lease && !plan_.lease->watch_pid) {
+      granted.until = granted.time + std::chrono::duration_cast<std::chrono::microseconds>(plan_.lease->ttl);
     }
     log_.append(granted);
   }
-  if (!s.locks.empty() || intent_ != Intent::kTake) return;
-  for (const LockName& key : options_.keys) log_.append(event(Event::Kind::kUnlocked, key));
+  if (!s.locks.empty() || !plan_.locks.front().take) return;
+  for (const LockSpec& spec : plan_.locks) log_.append(event(Event::Kind::kUnlocked, spec));
 }
 
 void Recorder::started(pid_t command) {
@@ -220,13 +218,13 @@ void Recorder::finish_asking(const SupervisorState& s) {
     return code == ErrorCode::kUnavailable ? Event::Kind::kUnavailable : Event::Kind::kRefused;
   };
   const Event::Kind kind = kind_of(s);
-  for (const LockName& key : options_.keys) {
+  for (const LockSpec& spec : plan_.locks) {
     // Where there are several keys, it is known which one was busy, as a rule.
-    if (kind == Event::Kind::kBusy && s.contention && s.contention->name != key) continue;
-    Event end = event(kind, key);
+    if (kind == Event::Kind::kBusy && s.contention && s.contention->name != spec.name) continue;
+    Event end = event(kind, spec);
     end.waited = waited_until(runtime_.clock.now());
     if (kind == Event::Kind::kWithdrawn) end.signal = s.die_of;
-    if (kind == Event::Kind::kBusy) end.holder = first_holder(s.contention, key);
+    if (kind == Event::Kind::kBusy) end.holder = first_holder(s.contention, spec.name);
     if (s.contention && !s.contention->superseded_by.empty()) end.why = "superseded by " + s.contention->superseded_by;
     if (kind == Event::Kind::kUnavailable || kind == Event::Kind::kRefused) end.why = s.error->message;
     if (kind == Event::Kind::kRefused) end.outcome = error_name(s.error->code);
@@ -247,8 +245,8 @@ void Recorder::finish_holding(const SupervisorState& s) {
     log_.append(end);
   }
   if (!locks_.empty()) return;
-  for (const LockName& key : options_.keys) {
-    Event end = event(Event::Kind::kEnded, key);
+  for (const LockSpec& spec : plan_.locks) {
+    Event end = event(Event::Kind::kEnded, spec);
     put_end_of_command(end, s);
     log_.append(end);
   }

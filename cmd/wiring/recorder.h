@@ -3,20 +3,20 @@
 
 #include <string>
 
-#include "cmd/options/options.h"
-#include "cmd/wiring/compose.h"
+#include "cmd/wiring/lock_plan.h"
 #include "lib/base/runtime.h"
 #include "lib/history/event_log.h"
 #include "lib/run/run_locked.h"
 
 namespace dlock {
 
-/// An event of this moment and this process, with the text of --reason. What belongs to one hold (owner, token and so
-/// on) is left for the caller to fill in.
-Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const Options& options,
+/// An event of this moment and this process. What belongs to one hold (owner, token and so on) is left for the caller
+/// to fill in.
+Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const std::string& reason,
                 const Runtime& runtime);
-/// The same of one hold of this process.
-Event new_event(Event::Kind kind, const HeldLock& lock, const Options& options, const Runtime& runtime);
+/// The same of a lock that is asked for, and of one that was taken for `spec`.
+Event new_event(Event::Kind kind, const LockSpec& spec, const std::string& store, const Runtime& runtime);
+Event new_event(Event::Kind kind, const HeldLock& lock, const LockSpec& spec, const Runtime& runtime);
 /// Records what this process has done to each of `others`, who hold `name` in `store`, or did.
 void record_of_others(Event::Kind kind, const LockName& name, const std::string& store,
                       const std::vector<Participant>& others, const Options& options, const Runtime& runtime);
@@ -24,7 +24,7 @@ void record_of_others(Event::Kind kind, const LockName& name, const std::string&
 /// Records what happens to the locks of one command (--events). `shown` gets every call that this one gets.
 class Recorder final : public RunObserver {
  public:
-  Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown);
+  Recorder(const LockPlan& plan, const Runtime& runtime, RunObserver& shown);
 
   /// Before each run_locked(), with the store that it will ask: the first one, or a fallback.
   void begin(const std::string& store);
@@ -48,15 +48,14 @@ class Recorder final : public RunObserver {
   void release_unconfirmed(const std::string& why, const SupervisorState& s) override;
 
  private:
-  Event event(Event::Kind kind, const LockName& key) const;
+  Event event(Event::Kind kind, const LockSpec& spec) const;
   Event event(Event::Kind kind, const HeldLock& lock) const;
   void finish_asking(const SupervisorState& s);
   void finish_holding(const SupervisorState& s);
   Duration waited_until(TimePoint end) const { return end - started_; }
 
-  const Options& options_;
+  const LockPlan& plan_;
   const Runtime& runtime_;
-  const Intent intent_;
   RunObserver& shown_;
   EventLog log_;
   TimePoint started_;

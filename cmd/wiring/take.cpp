@@ -36,28 +36,19 @@ class NoCommand final : public LockedCommand {
   SupervisorEvent start(const StartContext& /*context*/) override { return CommandStarted{}; }
 };
 
-SupervisionPolicy make_policy(const Options& options, bool run_command) {
-  SupervisionPolicy policy;
-  policy.ttl = std::max(options.ttl, options.at_least);
-  policy.kill_after = options.kill_after;
-  policy.on_lost = options.on_lost;
-  policy.at_least = options.at_least;
-  policy.max_hold = options.max_hold;
-  policy.run_command = run_command;
-  return policy;
-}
-
 /// Not one that names the holder and cannot ask it to end (--replace).
 bool is_unreachable(const SupervisorState& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable && !s.contention;
 }
 
+}  // namespace
+
 /// Receivers of what happens: people, and the readers of the events (--events). A stock has a ledger of its own.
-class Watchers {
+class LockTaking::Watchers {
  public:
-  Watchers(const Options& options, const Runtime& runtime, Intent intent, RunObserver& people) : people_(people) {
-    const bool recorded = options.events.kind != EventPlace::Kind::kOff && !options.stock;
-    if (recorded) recorder_.emplace(options, runtime, intent, people);
+  Watchers(const LockPlan& plan, const Runtime& runtime, RunObserver& people) : people_(people) {
+    const bool recorded = plan.events.kind != EventPlace::Kind::kOff && !plan.sells();
+    if (recorded) recorder_.emplace(plan, runtime, people);
   }
 
   RunObserver& begin(const Store& store) {
@@ -74,105 +65,102 @@ class Watchers {
   std::optional<Recorder> recorder_;
 };
 
-void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command,
-               SignalInbox& signals, Watchers& watchers) {
+Result<void> LockTaking::take(LockedCommand* command, SignalInbox& signals) {
+  TRY(check_event_file(plan_.events));
+  started_ = runtime_.clock.now();
+  Progress progress(plan_.telling, plan_.supervision, runtime_);
+  Watchers watchers(plan_, runtime_, progress);
+  for (std::size_t i = 0; i < plan_.stores.size(); ++i) {
+    const BackendUrl& url = plan_.stores[i];
+    TRY_ASSIGN(store_, plan_.sells() ? open_stock_keeper(url, runtime_) : open_store(url, runtime_));
+    TRY_ASSIGN(session_, open_locks(store_, plan_, getenv("DLOCK_HELD"), runtime_));
+    progress.asks(store_.has_keeper && !plan_.sells() ? store_.name : "");
+    supervise(command, signals, watchers);
+    if (!is_unreachable(state_) || i + 1 == plan_.stores.size()) break;
+    runtime_.log.notice(state_.error->message + "; falling back to " + plan_.stores[i + 1].redacted(), {"fallback"});
+  }
+  if (command && plan_.run_if_unavailable && is_unreachable(state_)) {
+    runtime_.log.warn(state_.error->message + "; running WITHOUT the lock (--if-unavailable=run)", {"unlocked"});
+    session_ = std::make_unique<UnlockedSession>();
+    supervise(command, signals, watchers);
+  }
+  return {};
+}
+
+void LockTaking::supervise(LockedCommand* command, SignalInbox& signals, Watchers& watchers) {
   NoCommand nothing;
-  const SupervisionPolicy policy = make_policy(options, command != nullptr);
-  RunObserver& observer = watchers.begin(taken.store);
-  taken.state = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
-  watchers.finish(taken.state);
+  SupervisionPolicy policy = plan_.supervision;
+  policy.run_command = command != nullptr;
+  RunObserver& observer = watchers.begin(store_);
+  state_ = run_locked(runtime_.clock, policy, *session_, command ? *command : nothing, signals, observer);
+  watchers.finish(state_);
   // A process that dies of a signal runs no destructors, and a keeper that does not answer must not be left behind.
-  const bool in_order = taken.state.outcome == Outcome::kRan && !taken.state.release_unconfirmed;
-  if (!in_order && taken.state.outcome != Outcome::kGranted) taken.session.reset();
+  const bool in_order = state_.outcome == Outcome::kRan && !state_.release_unconfirmed;
+  if (!in_order && state_.outcome != Outcome::kGranted) session_.reset();
+}
+
+bool LockTaking::is_superseded() const {
+  const bool replaces = plan_.locks.front().supersedes == Supersedes::kReplace;
+  return state_.outcome == Outcome::kLost && is_replacement(state_.revoked) && replaces;
+}
+
+int LockTaking::explain() const {
+  if (state_.outcome == Outcome::kInterrupted) die_of(state_.die_of.value_or(SIGTERM));
+  if (is_superseded()) return plan_.busy.status;
+  if (state_.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
+  if (state_.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
+  const Log log = log_about_store();
+  const Error& why = *state_.error;
+  if (why.code == ErrorCode::kBusy) return explain_busy(log);
+  if (why.code != ErrorCode::kRepeated) return fail(log, why);
+  log.notice(why.message, {error_name(why.code)});
+  return plan_.busy.repeated_status;
+}
+
+/// After a fallback, what is advised is to be asked of the store that has answered.
+Log LockTaking::log_about_store() const {
+  const auto& all = plan_.stores;
+  const auto used =
+      std::find_if(all.begin(), all.end(), [&](const auto& url) { return url.redacted() == store_.name; });
+  if (used == all.begin() || used == all.end()) return runtime_.log;
+  return runtime_.log.with_store(backend_option(*used) + plan_.config_option);
+}
+
+int LockTaking::explain_busy(const Log& log) const {
+  if (const auto told = tell_of_long_hold(log)) return *told;
+  const int status = plan_.busy.status;
+  // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
+  const bool silent = log.style().quiet || (status == 0 && !log.style().verbose);
+  if (silent) return status;
+  const auto& seen = state_.contention;
+  const LockName& name = seen ? seen->name : plan_.locks.front().name;
+  const auto waited = plan_.tries_once() ? std::nullopt : std::optional(runtime_.clock.now() - started_);
+  if (plan_.sells()) log.error(*state_.error);
+  else
+    log.error(busy_error(name, seen, waited, runtime_.clock.wall()),
+              seen ? about_holder("busy", *seen) : Log::About{"busy", name.text()});
+  return status;
 }
 
 /// --warn-held: the exit status, if this is a hold that it speaks of. A store that does not know since when is not a
 /// reason to believe that all is well.
-std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runtime, const SupervisorState& s) {
-  if (!options.warn_held) return std::nullopt;
+std::optional<int> LockTaking::tell_of_long_hold(const Log& log) const {
+  const auto& limit = plan_.busy.warn_held;
+  if (!limit) return std::nullopt;
+  const auto& seen = state_.contention;
   std::string why = "its holder could not be read";
-  if (s.contention) {
-    if (const auto error = long_hold_error(*s.contention, options.warn_held->after, runtime.clock.wall())) {
-      runtime.log.error(*error, about_holder("busy", *s.contention));
-      return options.warn_held->status.value_or(options.conflict_exit_code);
+  if (seen) {
+    if (const auto error = long_hold_error(*seen, limit->after, runtime_.clock.wall())) {
+      log.error(*error, about_holder("busy", *seen));
+      return limit->status.value_or(plan_.busy.status);
     }
-    const auto& holders = s.contention->holders;
     const auto told = [](const Participant& holder) { return holder.since.has_value(); };
-    if (std::all_of(holders.begin(), holders.end(), told)) return std::nullopt;
+    if (std::all_of(seen->holders.begin(), seen->holders.end(), told)) return std::nullopt;
     why = "it is not known since when it is held";
   }
-  runtime.log.warn("--warn-held says nothing of " + (s.contention ? s.contention->name : options.keys.front()).text() +
-                   ": " + why);
+  const LockName& name = seen ? seen->name : plan_.locks.front().name;
+  log.warn("--warn-held says nothing of " + name.text() + ": " + why);
   return std::nullopt;
-}
-
-/// After a fallback, what is advised is to be asked of the store that has answered.
-Log log_about(const Store& store, const Options& options, const Runtime& runtime) {
-  const auto& all = options.backends;
-  const auto used = std::find_if(all.begin(), all.end(), [&](const auto& url) { return url.redacted() == store.name; });
-  if (used == all.begin() || used == all.end()) return runtime.log;
-  return runtime.log.with_store(backend_option(*used) + options.same_config);
-}
-
-}  // namespace
-
-Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
-                         SignalInbox& signals) {
-  TRY(check_event_file(options.events));
-  Taken taken;
-  taken.started = runtime.clock.now();
-  Progress progress(options, runtime);
-  Watchers watchers(options, runtime, intent, progress);
-  for (std::size_t i = 0; i < options.backends.size(); ++i) {
-    TRY_ASSIGN(auto store, options.stock ? open_stock_keeper(options.backends[i], runtime)
-                                         : open_store(options.backends[i], runtime));
-    taken.store = std::move(store);
-    TRY_ASSIGN(auto session, open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime));
-    taken.session = std::move(session);
-    progress.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
-    supervise(taken, options, runtime, command, signals, watchers);
-    if (!is_unreachable(taken.state) || i + 1 == options.backends.size()) break;
-    runtime.log.notice(taken.state.error->message + "; falling back to " + options.backends[i + 1].redacted(),
-                       {"fallback"});
-  }
-  if (command && options.run_if_unavailable && is_unreachable(taken.state)) {
-    runtime.log.warn(taken.state.error->message + "; running WITHOUT the lock (--if-unavailable=run)", {"unlocked"});
-    taken.session = std::make_unique<UnlockedSession>();
-    supervise(taken, options, runtime, command, signals, watchers);
-  }
-  return taken;
-}
-
-bool is_superseded(const Options& options, const SupervisorState& s) {
-  return s.outcome == Outcome::kLost && is_replacement(s.revoked) && options.supersedes == Supersedes::kReplace;
-}
-
-int explain_not_taken(const Options& options, const Runtime& asked, const Taken& taken) {
-  const Log log = log_about(taken.store, options, asked);
-  const Runtime runtime{asked.clock, log, asked.patience};
-  const SupervisorState& s = taken.state;
-  if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
-  if (is_superseded(options, s)) return options.conflict_exit_code;
-  if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
-  if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
-  if (s.error->code == ErrorCode::kRepeated) {
-    runtime.log.notice(s.error->message, {error_name(s.error->code)});
-    return options.repeated_exit_code;
-  }
-  if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
-  if (const auto told = tell_of_long_hold(options, runtime, s)) return *told;
-  const int status = options.conflict_exit_code;
-  // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
-  const bool silent = options.log.quiet || (status == 0 && !options.log.verbose);
-  if (!silent && options.stock) {
-    runtime.log.error(*s.error);
-  } else if (!silent) {
-    const LockName& name = s.contention ? s.contention->name : options.keys.front();
-    const auto waited = options.nonblock ? std::nullopt : std::optional(runtime.clock.now() - taken.started);
-    runtime.log.error(busy_error(name, s.contention, waited, runtime.clock.wall()),
-                      s.contention ? about_holder("busy", *s.contention) : Log::About{"busy", name.text()});
-  }
-  return status;
 }
 
 }  // namespace dlock

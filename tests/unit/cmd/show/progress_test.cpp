@@ -20,9 +20,11 @@ namespace {
 /// A wait of a minute for "k" on the store "redis://h".
 struct World : CommandWorld {
   World() {
-    options.keys = {*LockName::parse("k")};
-    options.wait = 1min;
+    telling.keys = {*LockName::parse("k")};
+    telling.wait = 1min;
   }
+  Telling telling;
+  SupervisionPolicy supervision;
   TimePoint at(Duration since) {
     const TimePoint then = TimePoint{} + since;
     std::vector<pollfd> nothing;
@@ -52,7 +54,7 @@ struct AtTerminal : World {
 
 TEST_CASE_FIXTURE(World,
                   "elsewhere than on a terminal an outage is a line with its reason, and its end is another one") {
-  Progress progress(options, runtime);
+  Progress progress(telling, supervision, runtime);
   progress.asks("redis://h");
   SUBCASE("told") {
     progress.unreached("cannot reach h: refused", at(3s));
@@ -63,8 +65,8 @@ TEST_CASE_FIXTURE(World,
           "dlock: waiting for k: the store answers again\n");
   }
   SUBCASE("not to who wants no progress") {
-    options.progress = When::kNever;
-    Progress silent(options, runtime);
+    telling.progress = When::kNever;
+    Progress silent(telling, supervision, runtime);
     silent.unreached("cannot reach h: refused", at(3s));
     silent.reached();
     CHECK(said().empty());
@@ -72,7 +74,7 @@ TEST_CASE_FIXTURE(World,
 }
 
 TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what was under the lock") {
-  Progress progress(options, runtime);
+  Progress progress(telling, supervision, runtime);
   SupervisorState s;
   SUBCASE("nothing yet") {
     s.lost_why = "it is gone";
@@ -80,8 +82,8 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
     CHECK(said() == "dlock: LOST k: it is gone\n  nothing was run\n");
   }
   SUBCASE("a command, on a store that gives less than the ttl") {
-    options.ttl = 30s;
-    options.kill_after = 5s;
+    supervision.ttl = 30s;
+    supervision.kill_after = 5s;
     s.lease = 3s;
     s.deadline = lease_deadline(at(0s), s.lease);
     s.command_alive = true;
@@ -111,7 +113,7 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
 }
 
 TEST_CASE_FIXTURE(AtTerminal, "on a terminal the reason of an outage stays until it is over") {
-  Progress progress(options, runtime);
+  Progress progress(telling, supervision, runtime);
   progress.asks("redis://h");
   progress.unreached("cannot reach h: refused", at(3s));
   for (Duration now = 3500ms; now < 10s; now += 500ms) progress.waiting(at(now));
@@ -130,7 +132,7 @@ TEST_CASE_FIXTURE(AtTerminal, "on a terminal the reason of an outage stays until
 }
 
 TEST_CASE_FIXTURE(AtTerminal, "what a server says of an outage steers no terminal") {
-  Progress progress(options, runtime);
+  Progress progress(telling, supervision, runtime);
   progress.unreached("h refused: \033]0;owned\a\n\033[2J", at(3s));
   std::string all = shown();
   CHECK(all.find("h refused: ") != std::string::npos);
