@@ -3,7 +3,7 @@
 // answer or an error out of it, never a lock that was not granted.
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/redirect.h"
-#include "backends/redis/native/store.h"
+#include "backends/redis/native/layout.h"
 #include "backends/redis/quorum/questions.h"
 #include "backends/redis/stock/redis_stock.h"
 #include "backends/redis/wire/reply_reader.h"
@@ -107,13 +107,13 @@ void judge(const Result<T>& answer) {
 void ask_for_a_lock(const Reply& reply, const LockName& name) {
   static SystemClock clock;
   Parrot parrot(reply);
-  NativeStore store(parrot, name, *native_names(name), "redis://h", {}, clock);
+  NativeLayout store(parrot, name, *native_names(name), "redis://h", {}, clock);
   const NativeAsk ask{.owner = Owner::random(), .ttl = std::chrono::seconds(1), .arrival = {}, .info = {}};
   const auto granted = store.acquire(ask, clock.now(), nullptr);
   judge(granted);
-  if (granted && std::holds_alternative<ScriptGrant>(*granted)) {
+  if (granted && std::holds_alternative<AttemptGranted>(*granted)) {
     const bool said = reply.elements.size() == 4 && reply.elements[0].text == "granted";
-    promise(said && !std::get<ScriptGrant>(*granted).free_only, "a lock is granted only by the word");
+    promise(said && !std::get<AttemptGranted>(*granted).free_only, "a lock is granted only by the word");
   }
   const auto state = store.read_state(clock.now(), nullptr);
   judge(state);

@@ -33,9 +33,9 @@ broken() {
     { there[$0]; unit = $0; sub(/.*\//, "", unit); sub(/\.h$/, "", unit) }
     $0 ~ /\// && unit in known && !($0 in listed) { print $0 " is not in the table" }
     END { for (file in listed) if (!(file in there)) print file " is missing" }' "$BATS_TEST_TMPDIR/table" -
-  grep -rnE 'public (LockDriver|PollableLock|LockSession|ScriptLock)\b' --exclude-dir=stock . |
-    grep -vE '^[^:]*/lock\.(h|cpp):|/script_lock\.h:'
-  grep -rnE 'public (LockAdmin|ScriptAdmin|MysqlAdmin)\b' . | grep -vE '^[^:]*/admin\.(h|cpp):|/script_admin\.h:'
+  grep -rnE 'public (LockDriver|PollableLock|LockSession|LayoutLock)\b' --exclude-dir=stock . |
+    grep -vE '^[^:]*/lock\.(h|cpp):'
+  grep -rnE 'public (LockAdmin|LayoutAdmin|MysqlAdmin)\b' . | grep -vE '^[^:]*/admin\.(h|cpp):'
   return 0
 }
 
@@ -90,7 +90,7 @@ copy() {
 local/view.h mv local/view.h local/look.h
 mysql/bound/lock.h mv mysql/bound/lock.h mysql/bound/pinned_lock.h
 redis/native/admin.h mv redis/native/admin.h redis/native/commands.h
-redis/stock/store.h cp redis/native/store.h redis/stock/store.h
+redis/stock/store.h cp mysql/lease/store.h redis/stock/store.h
 toy mkdir toy
 zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
 END

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/redis/deployment/admin.h"
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
-#include "backends/redis/deployment/script_admin.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/deployment/server_findings.h"
-#include "backends/redis/native/store.h"
+#include "backends/redis/native/layout.h"
 
 namespace dlock::redis {
 namespace {
@@ -17,10 +17,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The native layout for commands that supervise nothing.
-class NativeAdmin final : public ScriptAdmin {
+class NativeAdmin final : public LayoutAdmin {
  public:
   NativeAdmin(std::unique_ptr<Deployment> deployment, std::string store, ReplicaDemand replicas, const Runtime& runtime)
-      : ScriptAdmin(std::move(deployment), std::move(store), runtime), replicas_(replicas) {}
+      : LayoutAdmin(std::move(deployment), std::move(store), runtime), replicas_(replicas) {}
 
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override {
     TRY_ASSIGN(const auto names, names_with_companion(*deployment_, "fence", store_, runtime_));
@@ -55,7 +55,7 @@ class NativeAdmin final : public ScriptAdmin {
 
  private:
   Result<GiveBack> take_for_ping(const LockName& name) override {
-    TRY_ASSIGN(auto lock, store_of(name));
+    TRY_ASSIGN(auto lock, layout_of(name));
     const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .arrival = {}, .info = who_text("ping")};
     TRY(lock.acquire(ask, soon(), nullptr));
     return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
@@ -66,14 +66,14 @@ class NativeAdmin final : public ScriptAdmin {
     if (names) (void)deployment_->call(names->key, {{"DEL", names->fence}}, soon(), nullptr);
   }
 
-  Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override {
-    TRY_ASSIGN(auto lock, store_of(name));
-    return std::unique_ptr<ScriptStore>(std::make_unique<NativeStore>(std::move(lock)));
+  Result<std::unique_ptr<Layout>> open(const LockName& name) override {
+    TRY_ASSIGN(auto lock, layout_of(name));
+    return std::unique_ptr<Layout>(std::make_unique<NativeLayout>(std::move(lock)));
   }
 
-  Result<NativeStore> store_of(const LockName& name) {
+  Result<NativeLayout> layout_of(const LockName& name) {
     TRY_ASSIGN(auto names, native_names(name));
-    return NativeStore(*deployment_, name, std::move(names), store_, replicas_, runtime_.clock);
+    return NativeLayout(*deployment_, name, std::move(names), store_, replicas_, runtime_.clock);
   }
 
   const ReplicaDemand replicas_;

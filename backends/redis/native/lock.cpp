@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "backends/redis/deployment/script_lock.h"
-#include "backends/redis/native/store.h"
+#include "backends/redis/deployment/lock.h"
+#include "backends/redis/native/layout.h"
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
@@ -24,26 +24,26 @@ constexpr Duration kLongestPollPause = 250ms;
 /// the remaining lease covers changes without a message. The holder of an exclusive lock hears of changes of its key
 /// (revoke, force-release, an operator's DEL); a reader and the holder of a permit get a message on their own channel
 /// (revoke, force-release).
-class NativeLock final : public ScriptLock {
+class NativeLock final : public LayoutLock {
  public:
   NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,
              ReplicaDemand replicas, const Runtime& runtime)
-      : ScriptLock(std::move(deployment), std::move(store), std::move(spec), runtime),
-        store_(*deployment_, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
+      : LayoutLock(std::move(deployment), std::move(store), std::move(spec), runtime),
+        layout_(*deployment_, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
         info_(who_text(spec_)) {}
 
  private:
   Attempt attempt(TimePoint until, Control& control) override {
-    auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
-    if (!answer) return Failed{answer.error(), store_.was_answered()};
-    if (const auto* grant = std::get_if<ScriptGrant>(&*answer)) return granted(*grant);
-    by_ = std::get<ScriptBusy>(*answer);
+    auto answer = ask(until, [&](TimePoint limit) { return layout_.acquire(make_ask(), limit, &control); });
+    if (!answer) return Failed{answer.error(), layout_.was_answered()};
+    if (const auto* grant = std::get_if<AttemptGranted>(&*answer)) return granted(*grant);
+    by_ = std::get<AttemptBusy>(*answer);
     mute_ = mute_ || by_->mute;
     trace_busy(by_->place, !by_->arrival.empty());
     return Busy{by_->foreign};
   }
 
-  Result<LockState> describe(Control& control) override { return store_.read_state(look_end(), &control); }
+  Result<LockState> describe(Control& control) override { return layout_.read_state(look_end(), &control); }
 
   /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
   /// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this; the
@@ -53,12 +53,12 @@ class NativeLock final : public ScriptLock {
     const bool reached = queued || unknown_ || denied_ || connection();
     if (!asked_ || !reached) return;
     if (acquisition_.patience().is_once() && !unknown_ && by_) return;  // never in the queue
-    (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
+    (void)layout_.release(spec_.owner, &spec_.owner, give_up_end());
   }
 
-  ScriptStore& held_in() override { return store_; }
-  Connection* connection() const override { return deployment_->current(store_.names().key); }
-  std::string wake_channel() const override { return store_.names().wake + spec_.owner.text(); }
+  Layout& layout() override { return layout_; }
+  Connection* connection() const override { return deployment_->current(layout_.names().key); }
+  std::string wake_channel() const override { return layout_.names().wake + spec_.owner.text(); }
   bool has_own_channel() const override { return true; }
 
   std::optional<bool> is_still_ours(TimePoint until) override {
@@ -85,12 +85,12 @@ class NativeLock final : public ScriptLock {
             .slots = spec_.slots};
   }
 
-  Attempt granted(const ScriptGrant& grant) {
+  Attempt granted(const AttemptGranted& grant) {
     if (grant.free_only) {
       if (by_ && !by_->arrival.empty()) give_up();  // wakes the next one
       return Granted{{}, std::nullopt};
     }
-    return ScriptLock::grant(grant.token, grant.slot);
+    return LayoutLock::grant(grant.token, grant.slot);
   }
 
   /// When a waiter without news looks by itself; nullopt: at once, the key has gone.
@@ -119,7 +119,7 @@ class NativeLock final : public ScriptLock {
 
   /// Whether a reader or the holder of a permit still has its record.
   std::optional<bool> is_still_listed(TimePoint until) {
-    const NativeNames& names = store_.names();
+    const NativeNames& names = layout_.names();
     const auto replies = deployment_->call(names.key, {{"HGET", names.holders, spec_.owner.text()}}, until, control_);
     if (!replies || replies->front().is_error()) return std::nullopt;
     if (replies->front().is_text()) revoked_ = revocation_of(replies->front().text);
@@ -133,9 +133,9 @@ class NativeLock final : public ScriptLock {
     if (!wake_.is_open()) return std::nullopt;
     std::vector<Command> commands{wake_.tracking(all_reads)};
     if (!all_reads) commands.push_back({"CLIENT", "CACHING", "YES"});
-    if (all_reads) commands.push_back({"HGET", store_.names().holders, spec_.owner.text()});
-    commands.push_back({"GET", store_.names().key});
-    auto replies = deployment_->call(store_.names().key, commands, until, control);
+    if (all_reads) commands.push_back({"HGET", layout_.names().holders, spec_.owner.text()});
+    commands.push_back({"GET", layout_.names().key});
+    auto replies = deployment_->call(layout_.names().key, commands, until, control);
     if (!replies || replies->front().is_error() || replies->back().is_error()) return std::nullopt;
     if (all_reads && (*replies)[1].is_text()) revoked_ = revocation_of((*replies)[1].text);
     return std::move(replies->back());
@@ -144,10 +144,10 @@ class NativeLock final : public ScriptLock {
   /// How often a waiter is heard of, and looks, at the least.
   Duration interval() const { return std::clamp<Duration>(spec_.ttl / 6, 500ms, 5s); }
 
-  NativeStore store_;
+  NativeLayout layout_;
   std::string info_;
-  bool mute_ = false;             ///< no message comes, whoever listens
-  std::optional<ScriptBusy> by_;  ///< the answer to the last attempt that was not granted
+  bool mute_ = false;              ///< no message comes, whoever listens
+  std::optional<AttemptBusy> by_;  ///< the answer to the last attempt that was not granted
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/doctor.h"
-#include "backends/redis/quorum/store.h"
+#include "backends/redis/quorum/rounds.h"
 #include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/admin_common.h"
@@ -50,7 +50,7 @@ class QuorumAdmin final : public AdminCommon {
 
   Result<LockState> inspect(const LockName& name) override {
     TRY_ASSIGN(const auto asked, question(name, "", {}));
-    QuorumStore round(group_, name, store_);
+    QuorumRounds round(group_, name, store_);
     TRY(ask_until_known(round, read_command(asked)).answer);
     return round.state(runtime_.clock.wall(), false);
   }
@@ -82,7 +82,7 @@ class QuorumAdmin final : public AdminCommon {
       if (holder.token.is_none()) return cannot_be_asked(name, "another client than dlock has it");
       TRY_ASSIGN(auto asked, question(name, holder.owner, {}));
       asked.info = by;
-      QuorumStore round(group_, name, store_);
+      QuorumRounds round(group_, name, store_);
       const auto outcome = ask_until_known(round, revoke_command(asked)).answer;
       if (!outcome) return of_request_to_holder(outcome.error(), name);
       if (*outcome == Outcome::kWon) told = {};
@@ -92,7 +92,7 @@ class QuorumAdmin final : public AdminCommon {
 
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
     TRY_ASSIGN(const auto asked, question(name, owner.text(), ttl));
-    QuorumStore round(group_, name, store_);
+    QuorumRounds round(group_, name, store_);
     TRY(judge(round, keep_command(asked, FencingToken(0)), name));
     std::vector<std::uint64_t> tokens;
     for (const Ballot& ballot : round.ballots()) {
@@ -106,7 +106,7 @@ class QuorumAdmin final : public AdminCommon {
 
   Result<void> release(const LockName& name, const Owner& owner) override {
     TRY_ASSIGN(const auto asked, question(name, owner.text(), {}));
-    QuorumStore round(group_, name, store_);
+    QuorumRounds round(group_, name, store_);
     return judge(round, give_command(asked, FencingToken(0)), name, true);
   }
 
@@ -192,7 +192,7 @@ class QuorumAdmin final : public AdminCommon {
     ServerGroup::Answers answers = ask_each(questions);
     std::vector<Result<LockState>> states;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      QuorumStore round(group_, names[i], store_);
+      QuorumRounds round(group_, names[i], store_);
       const bool silent = round.take(answers, i, count_all) == Outcome::kSilent;
       states.push_back(silent ? inspect(names[i]) : round.state(runtime_.clock.wall(), false));
       if (!states.back() && !is_of_one_lock(states.back().error())) break;
@@ -204,7 +204,7 @@ class QuorumAdmin final : public AdminCommon {
     const Owner owner = Owner::random();
     TRY_ASSIGN(auto asked, question(name, owner.text(), kPingTtl));
     asked.entry = asked.owner;
-    QuorumStore round(group_, name, store_);
+    QuorumRounds round(group_, name, store_);
     if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
       return GiveBack([this, name, owner] { return release(name, owner); });
     }
@@ -241,7 +241,7 @@ class QuorumAdmin final : public AdminCommon {
     return QuorumQuestion{std::move(names), kind_, owner, "", "", ttl, false};
   }
 
-  Insisted<Result<Outcome>> ask_until_known(QuorumStore& round, const Command& command) {
+  Insisted<Result<Outcome>> ask_until_known(QuorumRounds& round, const Command& command) {
     const TimePoint until = by();
     return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Outcome> {
       const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
@@ -251,7 +251,7 @@ class QuorumAdmin final : public AdminCommon {
   }
 
   /// With `goes`, not there any more after an answer that was lost is what was wanted.
-  Result<void> judge(QuorumStore& round, const Command& command, const LockName& name, bool goes = false) {
+  Result<void> judge(QuorumRounds& round, const Command& command, const LockName& name, bool goes = false) {
     const auto [outcome, unanswered] = ask_until_known(round, command);
     if (!outcome) return outcome.error();
     if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
@@ -277,7 +277,7 @@ class QuorumAdmin final : public AdminCommon {
                    "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
     }
     TRY_ASSIGN(const auto asked, question(name, holder.owner, {}));
-    QuorumStore round(group_, name, store_);
+    QuorumRounds round(group_, name, store_);
     const auto [outcome, unanswered] = ask_until_known(round, give_command(asked, FencingToken(0)));
     if (!outcome) return outcome.error();
     return unanswered ||

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/redis/quorum/key_watch.h"
-#include "backends/redis/quorum/store.h"
+#include "backends/redis/quorum/rounds.h"
 #include "lib/keeper/polled_lock.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
@@ -317,7 +317,7 @@ class QuorumLock final : public PollableLock {
   const std::string info_;
   const std::string store_name_;
   const Runtime runtime_;
-  QuorumStore round_;
+  QuorumRounds round_;
   std::string owner_;
   bool asked_back_ = false;  ///< a release has gone out before
   FencingToken token_;

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "backends/redis/deployment/script_admin.h"
+#include "backends/redis/deployment/admin.h"
 #include "backends/redis/deployment/server_findings.h"
 #include "backends/redis/redisson/kinds.h"
-#include "backends/redis/redisson/store.h"
+#include "backends/redis/redisson/layout.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
@@ -15,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Redisson's layout for commands that supervise nothing.
-class RedissonAdmin final : public ScriptAdmin {
+class RedissonAdmin final : public LayoutAdmin {
  public:
   RedissonAdmin(std::unique_ptr<Deployment> deployment, const BackendUrl& url, const Runtime& runtime)
-      : ScriptAdmin(std::move(deployment), url.redacted(), runtime),
+      : LayoutAdmin(std::move(deployment), url.redacted(), runtime),
         kind_(redisson_kind(url)),
         cluster_(is_redis_cluster(url)),
         replicas_(redis_replicas(url)) {}
@@ -42,26 +42,26 @@ class RedissonAdmin final : public ScriptAdmin {
 
  private:
   Result<GiveBack> take_for_ping(const LockName& name) override {
-    TRY_ASSIGN(auto lock, store_of(name));
+    TRY_ASSIGN(auto lock, layout_of(name));
     const RedissonAsk ask{.owner = Owner::random(), .ttl = 10s, .info = who_text("ping")};
     TRY(lock.acquire(ask, soon(), nullptr));
     return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
   }
 
   void forget_ping(const LockName& name) override {
-    if (auto lock = store_of(name)) lock->erase(soon());
+    if (auto lock = layout_of(name)) lock->erase(soon());
   }
 
-  Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override {
-    TRY_ASSIGN(auto lock, store_of(name));
-    return std::unique_ptr<ScriptStore>(std::make_unique<RedissonStore>(std::move(lock)));
+  Result<std::unique_ptr<Layout>> open(const LockName& name) override {
+    TRY_ASSIGN(auto lock, layout_of(name));
+    return std::unique_ptr<Layout>(std::make_unique<RedissonLayout>(std::move(lock)));
   }
 
   Result<void> check_has_tokens() const override { return redis::check_has_tokens(kind_); }
 
-  Result<RedissonStore> store_of(const LockName& name) {
+  Result<RedissonLayout> layout_of(const LockName& name) {
     TRY_ASSIGN(auto names, redisson_names(kind_, name, cluster_));
-    return RedissonStore(*deployment_, kind_, name, std::move(names), store_, replicas_, runtime_.clock);
+    return RedissonLayout(*deployment_, kind_, name, std::move(names), store_, replicas_, runtime_.clock);
   }
 
   const RedissonKind kind_;

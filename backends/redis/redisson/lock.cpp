@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "backends/redis/deployment/script_lock.h"
+#include "backends/redis/deployment/lock.h"
 #include "backends/redis/redisson/kinds.h"
-#include "backends/redis/redisson/store.h"
+#include "backends/redis/redisson/layout.h"
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
@@ -25,30 +25,30 @@ constexpr Duration kBehindPause = 50ms;
 /// One lock in Redisson's layout. It waits as Redisson's clients do: subscribes, asks again, sleeps until a message
 /// comes or the lease that it saw has ended; it also asks from time to time, because Redisson does not publish every
 /// release. A holder hears of changes of its key.
-class RedissonLock final : public ScriptLock {
+class RedissonLock final : public LayoutLock {
  public:
   RedissonLock(std::unique_ptr<Deployment> deployment, RedissonKind kind, RedissonNames names, std::string store,
                LockSpec spec, ReplicaDemand replicas, const Runtime& runtime)
-      : ScriptLock(std::move(deployment), std::move(store), std::move(spec), runtime),
-        store_(*deployment_, kind, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
+      : LayoutLock(std::move(deployment), std::move(store), std::move(spec), runtime),
+        layout_(*deployment_, kind, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
         info_(who_text(spec_)) {}
 
  private:
   Attempt attempt(TimePoint until, Control& control) override {
     if (!spec_.take) return look(attempt_limit(until), control);
-    auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
-    if (!answer) return Failed{answer.error(), store_.was_answered()};
-    if (const auto* granted = std::get_if<ScriptGrant>(&*answer)) {
+    auto answer = ask(until, [&](TimePoint limit) { return layout_.acquire(make_ask(), limit, &control); });
+    if (!answer) return Failed{answer.error(), layout_.was_answered()};
+    if (const auto* granted = std::get_if<AttemptGranted>(&*answer)) {
       return grant(granted->token, {});
     }
-    by_ = std::get<ScriptBusy>(*answer);
-    trace_busy(by_.place, enqueue_ && store_.kind() == RedissonKind::kFair);
+    by_ = std::get<AttemptBusy>(*answer);
+    trace_busy(by_.place, enqueue_ && layout_.kind() == RedissonKind::kFair);
     return Busy{true};  // most who hold it are not dlock's
   }
 
   /// With us among those that wait: only a fair lock has a list of them.
   Result<LockState> describe(Control& control) override {
-    auto state = store_.read_state(look_end(), &control);
+    auto state = layout_.read_state(look_end(), &control);
     if (!state) return state;
     const auto is_ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
     if (std::any_of(state->waiters.begin(), state->waiters.end(), is_ours)) return state;
@@ -65,23 +65,23 @@ class RedissonLock final : public ScriptLock {
   /// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this.
   void give_up() override {
     const bool granted = watch_at_.has_value();
-    const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
+    const bool queued = enqueue_ && layout_.kind() == RedissonKind::kFair;
     if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-    (void)store_.release(spec_.owner, &spec_.owner, give_up_end());
+    (void)layout_.release(spec_.owner, &spec_.owner, give_up_end());
   }
 
-  ScriptStore& held_in() override { return store_; }
-  Connection* connection() const override { return deployment_->current(store_.names().beside.key); }
+  Layout& layout() override { return layout_; }
+  Connection* connection() const override { return deployment_->current(layout_.names().beside.key); }
 
   /// In a fair queue each has a channel of its own.
   std::string wake_channel() const override {
-    const RedissonNames& names = store_.names();
-    if (store_.kind() != RedissonKind::kFair) return names.channel;
+    const RedissonNames& names = layout_.names();
+    if (layout_.kind() != RedissonKind::kFair) return names.channel;
     return names.channel + ":" + redisson_field(spec_.owner);
   }
 
   bool has_own_channel() const override { return false; }
-  bool is_sharded() const override { return store_.names().sharded; }
+  bool is_sharded() const override { return layout_.names().sharded; }
 
   /// When a waiter that was not notified asks by itself: the end of a lease is not announced, nor is that a write lock
   /// became a read lock.
@@ -97,9 +97,9 @@ class RedissonLock final : public ScriptLock {
   }
 
   std::optional<bool> is_still_ours(TimePoint until) override {
-    const std::string& key = store_.names().beside.key;
+    const std::string& key = layout_.names().beside.key;
     std::string field = redisson_field(spec_.owner);
-    if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
+    if (layout_.kind() == RedissonKind::kReadWrite) field += ":write";
     const auto replies = deployment_->call(key, {wake_.tracking(true), {"HEXISTS", key, field}}, until, control_);
     if (!replies || replies->front().is_error()) return std::nullopt;
     if (replies->back().kind != Reply::Kind::kInteger) return std::nullopt;
@@ -113,23 +113,23 @@ class RedissonLock final : public ScriptLock {
   }
 
   Attempt look(TimePoint until, Control& control) {
-    auto state = store_.read_state(until, &control);
-    if (!state) return Failed{state.error(), store_.was_answered()};
+    auto state = layout_.read_state(until, &control);
+    if (!state) return Failed{state.error(), layout_.was_answered()};
     if (state->holders.empty()) return Granted{{}, std::nullopt};
     by_ = {};
-    if (const auto end = state->holders.front().until) by_.remaining = *end - store_.read_at();
+    if (const auto end = state->holders.front().until) by_.remaining = *end - layout_.read_at();
     return Busy{true};
   }
 
   /// How often a waiter looks, at the least.
   Duration interval() const {
-    const Duration most = store_.kind() == RedissonKind::kFair ? kFairInterval : Duration(5s);
+    const Duration most = layout_.kind() == RedissonKind::kFair ? kFairInterval : Duration(5s);
     return std::clamp<Duration>(spec_.ttl / 6, 500ms, most);
   }
 
-  RedissonStore store_;
+  RedissonLayout layout_;
   std::string info_;
-  ScriptBusy by_;  ///< the answer to the last attempt that was not granted
+  AttemptBusy by_;  ///< the answer to the last attempt that was not granted
 };
 
 }  // namespace

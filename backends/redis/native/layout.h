@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "backends/redis/deployment/layout.h"
 #include "backends/redis/deployment/names.h"
-#include "backends/redis/deployment/script_store.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
@@ -30,18 +30,18 @@ struct NativeAsk {
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
 
-/// One lock in the native layout: each call is one script, with the errors of ScriptStore. Single-threaded.
-class NativeStore final : public ScriptStore {
+/// One lock in the native layout: each call is one script, with the errors of Layout. Single-threaded.
+class NativeLayout final : public Layout {
  public:
-  NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
-              Clock& clock)
-      : ScriptStore(deployment, std::move(names), std::move(name), std::move(store), replicas, clock) {}
+  NativeLayout(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
+               Clock& clock)
+      : Layout(deployment, std::move(names), std::move(name), std::move(store), replicas, clock) {}
 
   const NativeNames& names() const { return beside_; }
 
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it.
-  Result<ScriptAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
+  Result<AttemptAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;

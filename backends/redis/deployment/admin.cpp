@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/script_admin.h"
+#include "backends/redis/deployment/admin.h"
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
@@ -8,14 +8,14 @@
 
 namespace dlock::redis {
 
-TimePoint ScriptAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
+TimePoint LayoutAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
 
-Result<LockState> ScriptAdmin::inspect(const LockName& name) {
+Result<LockState> LayoutAdmin::inspect(const LockName& name) {
   TRY_ASSIGN(auto lock, open(name));
   return lock->read_state(soon(), nullptr);
 }
 
-Result<KnownLocks> ScriptAdmin::known_locks() {
+Result<KnownLocks> LayoutAdmin::known_locks() {
   KnownLocks known;
   for (const char* suffix : {"holders", "waiting"}) {
     TRY_ASSIGN(const auto some, names_with_companion(*deployment_, suffix, store_, runtime_));
@@ -24,9 +24,9 @@ Result<KnownLocks> ScriptAdmin::known_locks() {
   return known;
 }
 
-std::vector<Result<LockState>> ScriptAdmin::inspect_some(std::span<const LockName> names) {
+std::vector<Result<LockState>> LayoutAdmin::inspect_some(std::span<const LockName> names) {
   std::vector<Result<LockState>> states;
-  std::vector<std::unique_ptr<ScriptStore>> locks;
+  std::vector<std::unique_ptr<Layout>> locks;
   std::vector<std::string> keys;
   std::vector<Command> commands;
   for (const LockName& name : names) {
@@ -50,20 +50,20 @@ std::vector<Result<LockState>> ScriptAdmin::inspect_some(std::span<const LockNam
   return states;
 }
 
-Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
+Result<ForceReleased> LayoutAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   TRY_ASSIGN(auto lock, open(name));
   const std::string data = data_to_drop(shown);
   TRY(data.empty() ? lock->force(shown, by, soon()) : lock->drop_data(data, soon()));
   return ForceReleased{shown.holders.empty() ? unheard(shown) : shown.holders};
 }
 
-Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+Result<void> LayoutAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
   TRY_ASSIGN(auto lock, open(name));
   const auto asked = lock->revoke(shown, by, soon());
   return asked ? asked : of_request_to_holder(asked.error(), name);
 }
 
-Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
+Result<HeldLock> LayoutAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   TRY_ASSIGN(auto lock, open(name));
   const TimePoint until = soon();
   const auto token = insist(runtime_.clock, until, kAskAgainPause, [&] {
@@ -73,7 +73,7 @@ Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Du
   return HeldLock{name, owner, *token, store_};
 }
 
-Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
+Result<void> LayoutAdmin::release(const LockName& name, const Owner& owner) {
   TRY_ASSIGN(auto lock, open(name));
   const TimePoint until = soon();
   return insist_gone(
@@ -81,7 +81,7 @@ Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
       [&] { return lock->was_answered(); });
 }
 
-Result<UniqueFd> ScriptAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+Result<UniqueFd> LayoutAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
   TRY(check_has_tokens());
   TRY_ASSIGN(auto lock, open(resource));
   TRY(lock->fence(token, soon()));

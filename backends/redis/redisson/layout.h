@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "backends/redis/deployment/script_store.h"
+#include "backends/redis/deployment/layout.h"
 #include "backends/redis/redisson/kinds.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
@@ -23,12 +23,12 @@ struct RedissonAsk {
 };
 
 /// One object of Redisson on one deployment: each call is one script, which has the same effect on Redisson's keys and
-/// channels as Redisson's own script. Errors as of ScriptStore. Single-threaded.
-class RedissonStore final : public ScriptStore {
+/// channels as Redisson's own script. Errors as of Layout. Single-threaded.
+class RedissonLayout final : public Layout {
  public:
-  RedissonStore(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
-                ReplicaDemand replicas, Clock& clock)
-      : ScriptStore(deployment, names.beside, std::move(name), std::move(store), replicas, clock),
+  RedissonLayout(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
+                 ReplicaDemand replicas, Clock& clock)
+      : Layout(deployment, names.beside, std::move(name), std::move(store), replicas, clock),
         kind_(kind),
         names_(std::move(names)) {}
 
@@ -37,7 +37,7 @@ class RedissonStore final : public ScriptStore {
 
   /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
   /// releases it. Misconfigured if the keys have data that Redisson cannot have written; then nothing was changed.
-  Result<ScriptAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
+  Result<AttemptAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;
@@ -52,7 +52,7 @@ class RedissonStore final : public ScriptStore {
   std::string holder_of(const Owner& owner) const override { return redisson_field(owner); }
   Result<LockState> understood(const Answer& parts, WallTime asked) override;
   Result<void> skip(const LockState& shown, TimePoint until);
-  /// As NativeStore does it while the keys are in two places.
+  /// As NativeLayout does it while the keys are in two places.
   Result<Answer> renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control);
   Result<Answer> keep_reads(std::int64_t count, const Owner& owner, Duration ttl, bool exact, TimePoint until,

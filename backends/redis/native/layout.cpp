@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/native/store.h"
+#include "backends/redis/native/layout.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -156,7 +156,7 @@ std::vector<std::string> shown_to(const std::string& by, const LockState& shown)
 
 }  // namespace
 
-Command NativeStore::command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const {
+Command NativeLayout::command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const {
   const NativeNames& n = beside_;
   Command command{"EVAL", script, std::to_string(keys)};
   command.reserve(keys + 4 + arguments.size());
@@ -168,7 +168,7 @@ Command NativeStore::command_of(const char* script, std::size_t keys, std::vecto
   return command;
 }
 
-Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
+Result<AttemptAnswer> NativeLayout::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
   several_ = ask.mode != Mode::kExclusive;
   delay_ = ask.lock_delay;
   std::string flags;
@@ -185,15 +185,15 @@ Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "free" && !ask.take) return ScriptAnswer(ScriptGrant{.token = {}, .free_only = true});
+  if (word == "free" && !ask.take) return AttemptAnswer(AttemptGranted{.token = {}, .free_only = true});
   if (word == "granted" && (e.size() == 2 || e.size() == 3)) {
     const auto token = FencingToken::parse(e[1].text);
     if (!token) return not_understood(store_);
-    return ScriptAnswer(ScriptGrant{*token, e.size() == 3 ? e[2].text : std::string()});
+    return AttemptAnswer(AttemptGranted{*token, e.size() == 3 ? e[2].text : std::string()});
   }
   if (word == "busy" && e.size() == 6) {
-    return ScriptAnswer(ScriptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
-                                   e[4].integer == 1, e[5].integer == 1});
+    return AttemptAnswer(AttemptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
+                                     e[4].integer == 1, e[5].integer == 1});
   }
   if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
     const std::string held = e[1].text == "dlock:shared"
@@ -205,8 +205,8 @@ Result<ScriptAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
 }
 
 /// Put together once: after seconds of sleep each piece of code and each string would have to be fetched again.
-const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact,
-                                                    const std::string& ran) {
+const std::vector<Command>& NativeLayout::renewal_of(const Owner& owner, Duration ttl, bool exact,
+                                                     const std::string& ran) {
   const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact &&
                     renewal_->several == several_;
   if (!same || !ran.empty()) {
@@ -219,8 +219,8 @@ const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration
   return renewal_->request;
 }
 
-Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
-                                        TimePoint until, Control* control) {
+Result<FencingToken> NativeLayout::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                         TimePoint until, Control* control) {
   auto answer =
       unless_split([&] { return run_confirmed(renewal_of(owner, ttl, exact, ran), is_renewed, until, control); });
   if (!answer && deployment_.is_split()) return renew_split(owner, ttl, exact, ran, until, control);
@@ -238,15 +238,15 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
   return lost(e);
 }
 
-Error NativeStore::lost(const Answer& answer) const {
+Error NativeLayout::lost(const Answer& answer) const {
   const bool free = answer.size() < 2 || answer[1].text.empty() || several_;  // a shared hold excludes no shared one
   return {ErrorCode::kLost, free
                                 ? store_ + " no longer has this lock (it expired, was deleted, or the server forgot it)"
                                 : "it has another holder on " + store_};
 }
 
-Result<FencingToken> NativeStore::renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
-                                              TimePoint until, Control* control) {
+Result<FencingToken> NativeLayout::renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                               TimePoint until, Control* control) {
   const std::string record = keep_record(owner, ttl, ran, until, control);
   Participant known;
   const Duration delay = record.empty() ? delay_ : std::chrono::milliseconds(add_record(known, record));
@@ -258,8 +258,8 @@ Result<FencingToken> NativeStore::renew_split(const Owner& owner, Duration ttl, 
 }
 
 /// The lease counts from the first of these, whose key is the lock's own.
-Result<ScriptStore::Answer> NativeStore::renew_keys(const Owner& owner, Duration ttl, bool exact, Duration delay,
-                                                    TimePoint until, Control* control) {
+Result<Layout::Answer> NativeLayout::renew_keys(const Owner& owner, Duration ttl, bool exact, Duration delay,
+                                                TimePoint until, Control* control) {
   const std::vector<std::string> lease{owner.text(), ms_text(ttl), exact ? "1" : "0", ms_text(delay)};
   Command lock{"EVAL", native_scripts::kRenewLock, "1", beside_.key, beside_.wake};
   lock.insert(lock.end(), lease.begin(), lease.end());
@@ -275,7 +275,7 @@ Result<ScriptStore::Answer> NativeStore::renew_keys(const Owner& owner, Duration
   return answer;
 }
 
-Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
+Result<void> NativeLayout::release(const Owner& owner, const Owner* entry, TimePoint until) {
   auto answer = unless_split([&] {
     return run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}), until,
                nullptr);
@@ -289,7 +289,7 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
 }
 
 /// Out of the queue, too, as far as that is reached.
-Result<void> NativeStore::release_split(const Owner& owner, TimePoint until) {
+Result<void> NativeLayout::release_split(const Owner& owner, TimePoint until) {
   TRY_ASSIGN(const auto answer,
              run({"EVAL", native_scripts::kReleaseLock, "1", beside_.key, beside_.wake, owner.text()}, until, nullptr));
   bool released = answer.front().text == "released";
@@ -307,7 +307,7 @@ Result<void> NativeStore::release_split(const Owner& owner, TimePoint until) {
   return released ? Result<void>() : not_held(name_);
 }
 
-Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
+Result<void> NativeLayout::force(const LockState& shown, const std::string& by, TimePoint until) {
   TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr));
   const std::string& word = answer.front().text;
   if (word == "freed") return {};
@@ -319,7 +319,7 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
   return not_understood(store_);
 }
 
-Result<void> NativeStore::revoke(const LockState& shown, const std::string& by, TimePoint until) {
+Result<void> NativeLayout::revoke(const LockState& shown, const std::string& by, TimePoint until) {
   auto answer = unless_split(
       [&] { return run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr); });
   if (!answer && deployment_.is_split()) {
@@ -334,13 +334,13 @@ Result<void> NativeStore::revoke(const LockState& shown, const std::string& by, 
   return e[1].integer > 0 ? Result<void>() : other_holders(name_);
 }
 
-Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
-  auto state = unless_split([&] { return ScriptStore::read_state(until, control); });
+Result<LockState> NativeLayout::read_state(TimePoint until, Control* control) {
+  auto state = unless_split([&] { return Layout::read_state(until, control); });
   return !state && deployment_.is_split() ? read_split(until, control) : std::move(state);
 }
 
 /// Who waits is left out: it may be anywhere.
-Result<LockState> NativeStore::read_split(TimePoint until, Control* control) {
+Result<LockState> NativeLayout::read_split(TimePoint until, Control* control) {
   const WallTime asked = clock_.wall();
   TRY_ASSIGN(auto parts, run({"EVAL", native_scripts::kReadLock, "1", beside_.key, beside_.wake}, until, control));
   const Command beside[] = {{"HGETALL", beside_.holders}, {"ZRANGE", beside_.until, "0", "-1", "WITHSCORES"}};
@@ -357,9 +357,9 @@ Result<LockState> NativeStore::read_split(TimePoint until, Control* control) {
   return state;
 }
 
-Command NativeStore::state_command() const { return command_of(native_scripts::kReadState, kAllKeys, {}); }
+Command NativeLayout::state_command() const { return command_of(native_scripts::kReadState, kAllKeys, {}); }
 
-Result<LockState> NativeStore::understood(const Answer& parts, WallTime asked) {
+Result<LockState> NativeLayout::understood(const Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_view(parts, state)) return not_understood(store_);
   move_to_our_clock(state, server_time(parts.front()), asked, clock_.wall());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/quorum/store.h"
+#include "backends/redis/quorum/rounds.h"
 
 #include <algorithm>
 #include <map>
@@ -74,7 +74,7 @@ Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
 }
 
 /// Once a round is over, no answer will come any more.
-Outcome final_count(std::vector<Vote>& votes, QuorumStore::Count count) {
+Outcome final_count(std::vector<Vote>& votes, QuorumRounds::Count count) {
   std::replace(votes.begin(), votes.end(), Vote::kOpen, Vote::kNone);
   return count(votes);
 }
@@ -92,24 +92,24 @@ Outcome count_to_the_end(std::span<const Vote> votes) {
   return open ? Outcome::kOpen : count_answers(votes);
 }
 
-QuorumStore::QuorumStore(ServerGroup& group, LockName name, std::string store_name)
+QuorumRounds::QuorumRounds(ServerGroup& group, LockName name, std::string store_name)
     : group_(group), name_(std::move(name)), store_name_(std::move(store_name)) {}
 
-void QuorumStore::begin() {
+void QuorumRounds::begin() {
   ballots_.assign(group_.size(), {});
   votes_.assign(group_.size(), Vote::kNone);
   dropped_.assign(group_.size(), "");
 }
 
-void QuorumStore::read() {
+void QuorumRounds::read() {
   for (std::size_t i = 0; i < answers_.size(); ++i) {
     if (answers_[i].has_replies()) ballots_[i] = parse_ballot(answers_[i].replies.front());
     votes_[i] = vote_of(answers_[i], ballots_[i]);
   }
 }
 
-Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
-                         Duration grace) {
+Outcome QuorumRounds::ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
+                          Duration grace) {
   std::vector<std::vector<Command>> commands(questions.size());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (!questions[i].empty()) commands[i].push_back(questions[i]);
@@ -127,11 +127,11 @@ Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until,
   return final_count(votes_, count);
 }
 
-Outcome QuorumStore::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
+Outcome QuorumRounds::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
   return ask(std::vector<Command>(group_.size(), question), until, control, count, grace);
 }
 
-Outcome QuorumStore::take(ServerGroup::Answers& answers, std::size_t which, Count count) {
+Outcome QuorumRounds::take(ServerGroup::Answers& answers, std::size_t which, Count count) {
   begin();
   answers_.resize(answers.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -144,13 +144,13 @@ Outcome QuorumStore::take(ServerGroup::Answers& answers, std::size_t which, Coun
   return final_count(votes_, count);
 }
 
-Outcome QuorumStore::drop(std::size_t server, std::string why, Count count) {
+Outcome QuorumRounds::drop(std::size_t server, std::string why, Count count) {
   votes_[server] = Vote::kNone;
   dropped_[server] = std::move(why);
   return count(votes_);
 }
 
-LockState QuorumStore::state(WallTime now, bool only_majorities) const {
+LockState QuorumRounds::state(WallTime now, bool only_majorities) const {
   LockState state{name_, store_name_, Mode::kExclusive, 0, {}, {}};
   state.waiters_known = false;
   std::map<std::string, Hold> holds;
@@ -185,7 +185,7 @@ LockState QuorumStore::state(WallTime now, bool only_majorities) const {
   return state;
 }
 
-std::string QuorumStore::reason(std::size_t server) const {
+std::string QuorumRounds::reason(std::size_t server) const {
   const ServerGroup::Answer& answer = answers_[server];
   const Ballot& ballot = ballots_[server];
   if (!dropped_[server].empty()) return dropped_[server];
@@ -209,7 +209,7 @@ std::string QuorumStore::reason(std::size_t server) const {
   return "";
 }
 
-std::string QuorumStore::reasons(Reasons of) const {
+std::string QuorumRounds::reasons(Reasons of) const {
   std::string text;
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     const bool left_out = votes_[i] == Vote::kGranted || (votes_[i] == Vote::kRefused && of == Reasons::kSilent);
@@ -221,7 +221,7 @@ std::string QuorumStore::reasons(Reasons of) const {
   return text;
 }
 
-std::string QuorumStore::answers_text() const {
+std::string QuorumRounds::answers_text() const {
   const auto count = [&](auto is) { return static_cast<std::size_t>(std::count_if(votes_.begin(), votes_.end(), is)); };
   const auto answering = static_cast<std::size_t>(
       std::count_if(answers_.begin(), answers_.end(), [](const auto& answer) { return answer.has_replies(); }));
@@ -232,7 +232,7 @@ std::string QuorumStore::answers_text() const {
   return text;
 }
 
-Error QuorumStore::silence() const {
+Error QuorumRounds::silence() const {
   std::size_t denied = 0;
   std::optional<ErrorCode> refusal;  ///< for good
   for (std::size_t i = 0; i < votes_.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/script_lock.h"
+#include "backends/redis/deployment/lock.h"
 
 #include <utility>
 
@@ -17,7 +17,7 @@ constexpr Duration kLeastPatience = 500ms;  ///< the least time of one attempt o
 
 }  // namespace
 
-ScriptLock::ScriptLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime)
+LayoutLock::LayoutLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime)
     : deployment_(std::move(deployment)),
       runtime_(runtime),
       spec_(std::move(spec)),
@@ -25,25 +25,25 @@ ScriptLock::ScriptLock(std::unique_ptr<Deployment> deployment, std::string store
       wake_(runtime.clock),
       acquisition_(spec_, runtime_, *this) {}
 
-std::optional<std::variant<Granted, Refused>> ScriptLock::acquire(Control& control) {
+std::optional<std::variant<Granted, Refused>> LayoutLock::acquire(Control& control) {
   control_ = &control;
   since_ = runtime_.clock.wall();
   return acquisition_.run(control);
 }
 
-TimePoint ScriptLock::attempt_limit(TimePoint until) const {
+TimePoint LayoutLock::attempt_limit(TimePoint until) const {
   const Patience& patience = acquisition_.patience();
   if (patience.is_once()) return until;
   const Duration share = std::max<Duration>(patience.connect_timeout() / 3, kLeastPatience);
   return std::min(until, runtime_.clock.now() + share);
 }
 
-bool ScriptLock::listen(TimePoint until, Control* control) {
+bool LayoutLock::listen(TimePoint until, Control* control) {
   const Connection* main = connection();
   return main && wake_.open(*main, wake_channel(), until, control, is_sharded());
 }
 
-bool ScriptLock::wait(std::optional<TimePoint> until, Control& control) {
+bool LayoutLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!acquisition_.patience().queues()) {
     acquisition_.pause(until, control);
     return true;
@@ -66,7 +66,7 @@ bool ScriptLock::wait(std::optional<TimePoint> until, Control& control) {
   return true;
 }
 
-void ScriptLock::trace_busy(int place, bool queued) {
+void LayoutLock::trace_busy(int place, bool queued) {
   if (!runtime_.log.style().verbose) return;
   const Connection* asked = connection();
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
@@ -74,23 +74,23 @@ void ScriptLock::trace_busy(int place, bool queued) {
                             : "already held on " + server);
 }
 
-Granted ScriptLock::grant(FencingToken token, std::string slot) {
+Granted LayoutLock::grant(FencingToken token, std::string slot) {
   // Until then a waiter's channel stays: to close it would take time now.
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   HeldLock lock{spec_.name, spec_.owner, token, store_name_};
   lock.slot = std::move(slot);
-  leased_at_ = held_in().sent();
+  leased_at_ = layout().sent();
   return {{std::move(lock)}, lease_deadline(leased_at_, spec_.ttl)};
 }
 
-Renewal ScriptLock::renew(Control& control, TimePoint until) {
-  const auto renewed = held_in().renew(spec_.owner, spec_.ttl, false, "", until, &control);
+Renewal LayoutLock::renew(Control& control, TimePoint until) {
+  const auto renewed = layout().renew(spec_.owner, spec_.ttl, false, "", until, &control);
   if (renewed) {
     unknown_ = false;
-    leased_at_ = held_in().sent();
+    leased_at_ = layout().sent();
     wake_.follow(connection());
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
-    return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), held_in().revoked()};
+    return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), layout().revoked()};
   }
   if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
   return RenewalUnknown{renewed.error().message};
@@ -98,23 +98,23 @@ Renewal ScriptLock::renew(Control& control, TimePoint until) {
 
 /// Nothing comes on the first connection between two renewals but its end, which is how a server says that it may have
 /// forgotten the lock.
-void ScriptLock::add_interest(std::vector<pollfd>& fds) const {
+void LayoutLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Connection* first = connection()) first->add_interest(fds);
   if (!watch_at_) wake_.add_interest(fds);
 }
 
 /// `otherwise`: the reason, if there is no note of a force-release.
-Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
+Renewal LayoutLock::lost(std::string otherwise, TimePoint until) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
-  const std::string by = held_in().forced_by(spec_.owner, soon, control_);
+  const std::string by = layout().forced_by(spec_.owner, soon, control_);
   return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
 }
 
 /// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
-Duration ScriptLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
+Duration LayoutLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
 
 /// Of many readers those that share a channel do not listen: each renewal would wake all of them.
-Renewal ScriptLock::held(TimePoint now) {
+Renewal LayoutLock::held(TimePoint now) {
   if (Connection* first = connection(); first && !first->is_closed()) {
     if (const auto alive = first->advance(now); !alive) return RenewalDue{alive.error().message};
   }
@@ -150,19 +150,19 @@ Renewal ScriptLock::held(TimePoint now) {
 }
 
 /// The channel is closed with this object, when neither we nor others wait any more.
-Result<void> ScriptLock::release(TimePoint until) {
+Result<void> LayoutLock::release(TimePoint until) {
   return insist_gone(
       runtime_.clock, until, kFirstPollPause, unknown_,
-      [&] { return held_in().release(spec_.owner, &spec_.owner, until); }, [&] { return held_in().was_answered(); });
+      [&] { return layout().release(spec_.owner, &spec_.owner, until); }, [&] { return layout().was_answered(); });
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
-Result<void> ScriptLock::leave(const LeaveSpec& spec, TimePoint until) {
+Result<void> LayoutLock::leave(const LeaveSpec& spec, TimePoint until) {
   const Duration ttl = spec.ttl;
   if (spec.ran.empty() && ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
-  ScriptStore& store = held_in();
+  Layout& held = layout();
   const auto renewed = insist(runtime_.clock, until, kAskAgainPause, [&] {
-                         return store.renew(spec_.owner, ttl, true, spec.ran, until, nullptr);
+                         return held.renew(spec_.owner, ttl, true, spec.ran, until, nullptr);
                        }).answer;
   return renewed ? Result<void>() : renewed.error();
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backends/redis/deployment/deployment.h"
-#include "backends/redis/deployment/script_store.h"
+#include "backends/redis/deployment/layout.h"
 #include "lib/base/runtime.h"
 #include "lib/lock/admin_common.h"
 
@@ -13,7 +13,7 @@ namespace dlock::redis {
 
 /// The part of LockAdmin that is the same for every layout on one deployment (native, Redisson). Each call is bounded
 /// by a few seconds. Single-threaded.
-class ScriptAdmin : public AdminCommon {
+class LayoutAdmin : public AdminCommon {
  public:
   const std::string& store() const final { return store_; }
   Result<LockState> inspect(const LockName& name) final;
@@ -25,13 +25,13 @@ class ScriptAdmin : public AdminCommon {
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
 
  protected:
-  ScriptAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)
+  LayoutAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)
       : AdminCommon(runtime.clock), deployment_(std::move(deployment)), store_(std::move(store)), runtime_(runtime) {}
 
   /// Those that a dlock holds or waits for.
   Result<KnownLocks> known_locks() final;
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) final;
-  virtual Result<std::unique_ptr<ScriptStore>> open(const LockName& name) = 0;
+  virtual Result<std::unique_ptr<Layout>> open(const LockName& name) = 0;
 
   TimePoint soon() const;  ///< when a call gives up
 

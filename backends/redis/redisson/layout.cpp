@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/redisson/store.h"
+#include "backends/redis/redisson/layout.h"
 
 #include <algorithm>
 #include <iterator>
@@ -199,7 +199,8 @@ FencingToken token_of(const Reply& reply) {
 
 }  // namespace
 
-Command RedissonStore::command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const {
+Command RedissonLayout::command_of(const char* script, const std::string& me,
+                                   std::vector<std::string> arguments) const {
   const NativeNames& beside = names_.beside;
   // A cluster refuses a script while its slot moves if one of its keys is not there: a renewal names those that are.
   std::vector<std::string> keys{beside.key, beside.holders};
@@ -216,7 +217,7 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
   return command;
 }
 
-Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
+Result<AttemptAnswer> RedissonLayout::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
   auto answer = run_confirmed(
       command_of(scripts_of(kind_).acquire, holder_of(ask.owner),
                  {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ask.enqueue ? "q" : "",
@@ -225,9 +226,9 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "granted" && e.size() == 2) return ScriptAnswer(ScriptGrant{token_of(e[1])});
+  if (word == "granted" && e.size() == 2) return AttemptAnswer(AttemptGranted{token_of(e[1])});
   if (word == "busy" && e.size() == 4) {
-    return ScriptAnswer(ScriptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), {}, e[3].integer == 1});
+    return AttemptAnswer(AttemptBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), {}, e[3].integer == 1});
   }
   if (word == "bad" && e.size() == 2) {
     return Error{
@@ -238,8 +239,8 @@ Result<ScriptAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint un
   return not_understood(store_);
 }
 
-Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
-                                          TimePoint until, Control* control) {
+Result<FencingToken> RedissonLayout::renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                           TimePoint until, Control* control) {
   auto answer = unless_split([&] {
     return run_confirmed(command_of(scripts_of(kind_).renew, holder_of(owner),
                                     {ms_text(ttl), exact ? "1" : "0", ran.empty() ? "" : ran_word(ran)}),
@@ -258,12 +259,12 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
                                      : "it has another holder on " + store_};
 }
 
-std::string RedissonStore::read_key(const std::string& field, std::int64_t number) const {
+std::string RedissonLayout::read_key(const std::string& field, std::int64_t number) const {
   return names_.stem + ":" + field + ":rwlock_timeout:" + std::to_string(number);
 }
 
-Result<ScriptStore::Answer> RedissonStore::renew_split(const Owner& owner, Duration ttl, bool exact,
-                                                       const std::string& ran, TimePoint until, Control* control) {
+Result<Layout::Answer> RedissonLayout::renew_split(const Owner& owner, Duration ttl, bool exact, const std::string& ran,
+                                                   TimePoint until, Control* control) {
   const std::string record = keep_record(owner, ttl, ran, until, control);
   Command command{"EVAL", scripts_of(kind_).renew, "1", names_.beside.key};
   command.insert(command.end(), {names_.channel, "", names_.stem, holder_of(owner), ms_text(ttl), exact ? "1" : "0"});
@@ -277,8 +278,8 @@ Result<ScriptStore::Answer> RedissonStore::renew_split(const Owner& owner, Durat
   return answer;
 }
 
-Result<ScriptStore::Answer> RedissonStore::keep_reads(std::int64_t count, const Owner& owner, Duration ttl, bool exact,
-                                                      TimePoint until, Control* control) {
+Result<Layout::Answer> RedissonLayout::keep_reads(std::int64_t count, const Owner& owner, Duration ttl, bool exact,
+                                                  TimePoint until, Control* control) {
   for (std::int64_t number = 1; number <= count; ++number) {
     auto kept = run_confirmed(
         {"EVAL", lua::kKeepRead, "1", read_key(holder_of(owner), number), ms_text(ttl), exact ? "1" : "0"},
@@ -288,7 +289,7 @@ Result<ScriptStore::Answer> RedissonStore::keep_reads(std::int64_t count, const 
   return Answer{};
 }
 
-Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until) {
+Result<void> RedissonLayout::release(const Owner& owner, const Owner* entry, TimePoint until) {
   TRY_ASSIGN(auto answer, run(command_of(scripts_of(kind_).release, holder_of(owner),
                                          release_arguments(kind_, entry ? entry->text() : "")),
                               until, nullptr));
@@ -298,14 +299,14 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
   return not_understood(store_);
 }
 
-Result<void> RedissonStore::skip(const LockState& shown, TimePoint until) {
+Result<void> RedissonLayout::skip(const LockState& shown, TimePoint until) {
   std::vector<std::string> fields;
   for (const Participant& waiter : unheard(shown)) fields.push_back(waiter.stored);
   TRY_ASSIGN(auto answer, run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr));
   return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
 }
 
-Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
+Result<void> RedissonLayout::force(const LockState& shown, const std::string& by, TimePoint until) {
   if (shown.holders.empty() && kind_ == RedissonKind::kFair) return skip(shown, until);
   std::vector<std::string> arguments{by};
   bool foreign = false;
@@ -327,9 +328,9 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
   return not_understood(store_);
 }
 
-Command RedissonStore::state_command() const { return command_of(lua::kReadState, "", {kind_word(kind_)}); }
+Command RedissonLayout::state_command() const { return command_of(lua::kReadState, "", {kind_word(kind_)}); }
 
-Result<LockState> RedissonStore::understood(const Answer& parts, WallTime asked) {
+Result<LockState> RedissonLayout::understood(const Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_redisson_view(kind_, parts, state)) return not_understood(store_);
   const WallTime theirs = server_time(parts.front());
@@ -337,7 +338,7 @@ Result<LockState> RedissonStore::understood(const Answer& parts, WallTime asked)
   return state;
 }
 
-void RedissonStore::erase(TimePoint until) {
+void RedissonLayout::erase(TimePoint until) {
   std::vector<Command> commands{{"DEL", names_.beside.key}};
   for (const std::string& key : names_.others) commands.push_back({"DEL", key});
   (void)deployment_.call(names_.beside.key, commands, until, nullptr);

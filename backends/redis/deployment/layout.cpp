@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/script_store.h"
+#include "backends/redis/deployment/layout.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,7 +21,7 @@ std::vector<Command> request_of(Command command) {
 
 }  // namespace
 
-Result<ScriptStore::Answer> ScriptStore::answer_of(std::vector<Reply>& replies) const {
+Result<Layout::Answer> Layout::answer_of(std::vector<Reply>& replies) const {
   for (const Reply& reply : replies) {
     if (auto error = error_of(reply, store_)) return *error;
   }
@@ -30,29 +30,29 @@ Result<ScriptStore::Answer> ScriptStore::answer_of(std::vector<Reply>& replies) 
   return std::move(answer.elements);
 }
 
-Result<std::vector<Reply>> ScriptStore::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
+Result<std::vector<Reply>> Layout::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
   auto replies = deployment_.call(beside_.key, commands, until, control);
   answered_ = static_cast<bool>(replies);
   if (replies) sent_ = deployment_.asked_at();
   return replies;
 }
 
-Result<ScriptStore::Answer> ScriptStore::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
+Result<Layout::Answer> Layout::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
   TRY_ASSIGN(auto replies, send(request, until, control));
   return answer_of(replies);
 }
 
-Result<ScriptStore::Answer> ScriptStore::run(Command command, TimePoint until, Control* control) {
+Result<Layout::Answer> Layout::run(Command command, TimePoint until, Control* control) {
   return ask(request_of(std::move(command)), until, control);
 }
 
-Result<ScriptStore::Answer> ScriptStore::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
-                                                       Control* control) {
+Result<Layout::Answer> Layout::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
+                                             Control* control) {
   return run_confirmed(request_of(std::move(command)), done, until, control);
 }
 
-Result<ScriptStore::Answer> ScriptStore::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
-                                                       TimePoint until, Control* control) {
+Result<Layout::Answer> Layout::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
+                                             TimePoint until, Control* control) {
   ReplicaCheck check(replicas_, deployment_.known_replicas());
   if (!check.any()) return ask(request, until, control);
   std::vector<Command> commands = request;
@@ -77,8 +77,8 @@ Result<ScriptStore::Answer> ScriptStore::run_confirmed(const std::vector<Command
   }
 }
 
-std::string ScriptStore::keep_record(const Owner& owner, Duration ttl, const std::string& ran, TimePoint until,
-                                     Control* control) {
+std::string Layout::keep_record(const Owner& owner, Duration ttl, const std::string& ran, TimePoint until,
+                                Control* control) {
   const TimePoint now = clock_.now();
   const auto kept = run({"EVAL", deployment_scripts::kKeepRecord, "1", beside_.holders, holder_of(owner), ms_text(ttl),
                          ran.empty() ? "" : ran_word(ran)},
@@ -86,31 +86,31 @@ std::string ScriptStore::keep_record(const Owner& owner, Duration ttl, const std
   return kept && kept->size() == 2 ? (*kept)[1].text : std::string();
 }
 
-std::string ScriptStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
+std::string Layout::forced_by(const Owner& owner, TimePoint until, Control* control) {
   const auto replies = deployment_.call(key(), {{"HGET", beside_.forced, holder_of(owner)}}, until, control);
   const bool told = replies && replies->size() == 1 && replies->front().is_text();
   return told ? replies->front().text : std::string();
 }
 
-Result<LockState> ScriptStore::state_in(Reply reply, WallTime asked) {
+Result<LockState> Layout::state_in(Reply reply, WallTime asked) {
   std::vector<Reply> replies;
   replies.push_back(std::move(reply));
   const auto parts = answer_of(replies);
   return parts ? understood(*parts, asked) : parts.error();
 }
 
-Result<LockState> ScriptStore::read_state(TimePoint until, Control* control) {
+Result<LockState> Layout::read_state(TimePoint until, Control* control) {
   const WallTime asked = clock_.wall();
   const auto parts = run(state_command(), until, control);
   return parts ? understood(*parts, asked) : parts.error();
 }
 
-Result<void> ScriptStore::drop_data(const std::string& data, TimePoint until) {
+Result<void> Layout::drop_data(const std::string& data, TimePoint until) {
   TRY_ASSIGN(const auto answer, run(drop_command(key(), data), until, nullptr));
   return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
 }
 
-Result<void> ScriptStore::fence(FencingToken token, TimePoint until) {
+Result<void> Layout::fence(FencingToken token, TimePoint until) {
   TRY_ASSIGN(const auto answer,
              run({"EVAL", deployment_scripts::kFence, "2", key(), beside_.fenced, beside_.wake, token.text()}, until,
                  nullptr));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/deployment/script_store.h"
+#include "backends/redis/deployment/layout.h"
 #include "backends/redis/deployment/wake_channel.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
@@ -23,7 +23,7 @@ inline constexpr Duration kGiveUpBudget = std::chrono::seconds(1);  ///< to take
 /// The part of a lock that is the same for every layout on one deployment: repeats questions until an answer is known,
 /// renews, hears of changes of the lock's key while it is held, and releases. The layout says how the lock is taken and
 /// waited for. Single-threaded.
-class ScriptLock : public LockDriver, protected Acquirer {
+class LayoutLock : public LockDriver, protected Acquirer {
  public:
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) final;
   Renewal renew(Control& control, TimePoint until) final;
@@ -35,11 +35,11 @@ class ScriptLock : public LockDriver, protected Acquirer {
 
  protected:
   /// `store` names it for people.
-  ScriptLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime);
+  LayoutLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime);
 
   // --- what a layout says ---
 
-  virtual ScriptStore& held_in() = 0;
+  virtual Layout& layout() = 0;
   /// The connection that the lock was asked for on, or nullptr.
   virtual Connection* connection() const = 0;
   /// Channels of a waiter, or a holder; is_sharded(): to messages within the slot, too.

@@ -13,9 +13,9 @@ namespace dlock::redis {
 
 /// Rounds of questions to the servers about one lock, in which each server has one vote; after a round, ballots() has
 /// their answers. A single server (Tair) is a majority of one. `group` outlives it. Single-threaded.
-class QuorumStore {
+class QuorumRounds {
  public:
-  QuorumStore(ServerGroup& group, LockName name, std::string store_name);
+  QuorumRounds(ServerGroup& group, LockName name, std::string store_name);
 
   using Count = Outcome (*)(std::span<const Vote> votes);
   /// Asks server i `questions[i]` (empty: does not ask it) and counts the votes by `count`; after the outcome is

@@ -20,12 +20,12 @@ namespace dlock::redis {
 /// The pause before a server that could not be reached is asked again.
 inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
 
-struct ScriptGrant {
+struct AttemptGranted {
   FencingToken token;
   std::string slot = {};
   bool free_only = false;  ///< the answer where nothing is to be taken: the lock is free
 };
-struct ScriptBusy {
+struct AttemptBusy {
   std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: not known
   int place = 0;                      ///< in the queue, 0 = first
   std::string arrival = {};           ///< of the native layout, what keeps the place; empty: not queued
@@ -33,16 +33,16 @@ struct ScriptBusy {
   bool mute = false;                  ///< the server refuses PUBLISH: releases have no message
 };
 /// To one attempt.
-using ScriptAnswer = std::variant<ScriptGrant, ScriptBusy>;
+using AttemptAnswer = std::variant<AttemptGranted, AttemptBusy>;
 
-/// One lock in one layout, for ScriptLock and ScriptAdmin. Each call is one EVAL, and after it the check of the
+/// One lock in one layout, for LayoutLock and LayoutAdmin. Each call is one EVAL, and after it the check of the
 /// replicas if one is demanded. Unavailable: the outcome is unknown; after any other error nothing was changed.
 /// `control` as in Deployment::call. Single-threaded.
-class ScriptStore {
+class Layout {
  public:
   using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
 
-  virtual ~ScriptStore() = default;
+  virtual ~Layout() = default;
 
   /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`, and then notes `ran` (LeaveSpec). Returns the
   /// holder's token, 0 if the layout has none. Lost if `owner` does not hold the lock; Unavailable also if too few
@@ -79,10 +79,10 @@ class ScriptStore {
   bool was_answered() const { return answered_; }
 
  protected:
-  ScriptStore(ScriptStore&&) = default;
+  Layout(Layout&&) = default;
   /// `beside`: the key of the lock, and its companions. `deployment` and `clock` outlive it.
-  ScriptStore(Deployment& deployment, NativeNames beside, LockName name, std::string store, ReplicaDemand replicas,
-              Clock& clock)
+  Layout(Deployment& deployment, NativeNames beside, LockName name, std::string store, ReplicaDemand replicas,
+         Clock& clock)
       : deployment_(deployment),
         beside_(std::move(beside)),
         name_(std::move(name)),
