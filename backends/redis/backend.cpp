@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/backend.h"
 
-#include "backends/redis/native/admin.h"
-#include "backends/redis/native/lock.h"
-#include "backends/redis/quorum/admin.h"
-#include "backends/redis/quorum/lock.h"
-#include "backends/redis/redisson/admin.h"
-#include "backends/redis/redisson/lock.h"
+#include "backends/redis/native/layout.h"
+#include "backends/redis/quorum/rounds.h"
+#include "backends/redis/redisson/layout.h"
 
 namespace dlock {
 namespace {

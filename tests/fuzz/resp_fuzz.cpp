@@ -6,7 +6,7 @@
 #include "backends/redis/native/layout.h"
 #include "backends/redis/quorum/questions.h"
 #include "backends/redis/stock/redis_stock.h"
-#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/reply.h"
 #include "backends/redis/wire/server_info.h"
 #include "lib/base/log.h"
 #include "tests/fuzz/target.h"

@@ -54,8 +54,8 @@ refused() { # FILE INCLUDE
 @test "an include from a room into one above it, beside it, or into none is refused" {
   refused cmd/options/x.h '"cmd/show/output.h"'
   refused cmd/wiring/x.cpp '"cmd/program.h"'
-  refused backends/redis/wire/x.cpp '"backends/redis/native/lock.h"'
-  refused backends/redis/quorum/x.cpp '"backends/redis/native/lock.h"'
+  refused backends/redis/wire/x.cpp '"backends/redis/native/layout.h"'
+  refused backends/redis/quorum/x.cpp '"backends/redis/native/layout.h"'
   refused backends/redis/attic/x.cpp '"backends/redis/wire/reply.h"'
 }
 
@@ -66,7 +66,7 @@ refused() { # FILE INCLUDE
   echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
   echo '#include <CLI/CLI.hpp>' >"$tree/cmd/options/given_options.cpp"
   printf '#include "backends/local/x.h"\n#include "lib/lock/lock_admin.h"\n' >"$tree/backends/local/x.cpp"
-  printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/lock.h"\n' >"$tree/backends/redis/native/x.cpp"
+  printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/layout.h"\n' >"$tree/backends/redis/native/x.cpp"
   echo '#include "cmd/options/options.h"' >"$tree/cmd/commands/x.cpp"
   run -0 "$root/scripts/check-layers" "$tree"
   [ "$output" = "" ]

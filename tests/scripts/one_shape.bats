@@ -28,9 +28,9 @@ broken() {
   for house in */; do
     grep -q "^column ${house%/} " "$BATS_TEST_TMPDIR/table" || echo "${house%/} has no column"
   done
-  find . -name '*.h' -printf '%P\n' | awk '
-    NR == FNR { if ($1 == "unit") listed[$2 "/" ($4 == "." ? "" : $4 "/") $3 ".h"]; known[$3]; next }
-    { there[$0]; unit = $0; sub(/.*\//, "", unit); sub(/\.h$/, "", unit) }
+  find . -name '*.cpp' -printf '%P\n' | awk '
+    NR == FNR { if ($1 == "unit") listed[$2 "/" ($4 == "." ? "" : $4 "/") $3 ".cpp"]; known[$3]; next }
+    { there[$0]; unit = $0; sub(/.*\//, "", unit); sub(/\.cpp$/, "", unit) }
     $0 ~ /\// && unit in known && !($0 in listed) { print $0 " is not in the table" }
     END { for (file in listed) if (!(file in there)) print file " is missing" }' "$BATS_TEST_TMPDIR/table" -
   grep -rnE 'public (LockDriver|PollableLock|LockSession|LayoutLock)\b' --exclude-dir=stock . |
@@ -87,10 +87,10 @@ copy() {
     echo "$change: $output"
     [[ $output == *"$expected"* ]]
   done <<'END'
-local/view.h mv local/view.h local/look.h
-mysql/bound/lock.h mv mysql/bound/lock.h mysql/bound/pinned_lock.h
-redis/native/admin.h mv redis/native/admin.h redis/native/commands.h
-redis/stock/store.h cp mysql/lease/store.h redis/stock/store.h
+local/view.cpp mv local/view.cpp local/look.cpp
+mysql/bound/lock.cpp mv mysql/bound/lock.cpp mysql/bound/pinned_lock.cpp
+redis/native/admin.cpp mv redis/native/admin.cpp redis/native/commands.cpp
+redis/stock/store.cpp cp mysql/lease/store.cpp redis/stock/store.cpp
 toy mkdir toy
 zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
 END
@@ -99,8 +99,8 @@ END
 @test "a port that is implemented outside its file is found" {
   copy
   echo 'class X final : public LockDriver {' >>"$tree/backends/mysql/lease/store.h"
-  echo 'class Y final : public LockAdmin {' >>"$tree/backends/redis/quorum/doctor.h"
+  echo 'class Y final : public LockAdmin {' >>"$tree/backends/redis/quorum/doctor.cpp"
   run -0 broken "$tree"
   [[ $output == *mysql/lease/store.h* ]]
-  [[ $output == *redis/quorum/doctor.h* ]]
+  [[ $output == *redis/quorum/doctor.cpp* ]]
 }

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "backends/redis/deployment/layout.h"
 #include "backends/redis/deployment/names.h"
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
@@ -77,5 +81,13 @@ class NativeLayout final : public Layout {
   Duration delay_{0};               ///< the lock-delay that was asked for last
   std::optional<Renewal> renewal_;  ///< the last request to renew, kept because a holder repeats it
 };
+
+/// One lock in the native layout, for its keeper.
+Result<std::unique_ptr<LockDriver>> keep_native_lock(const BackendUrl& url, const LockSpec& spec,
+                                                     const Runtime& runtime);
+
+/// The native layout for commands that supervise nothing. Misconfigured for a URL that cannot be served; asks no server
+/// yet.
+Result<std::unique_ptr<LockAdmin>> make_native_admin(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock::redis

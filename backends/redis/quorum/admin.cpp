@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/quorum/admin.h"
 
 #include <algorithm>
 #include <set>
@@ -10,8 +9,8 @@
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/scripts.h"
-#include "backends/redis/quorum/doctor.h"
 #include "backends/redis/quorum/rounds.h"
+#include "backends/redis/quorum/server_group.h"
 #include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/admin_common.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/quorum/doctor.h"
+#include "backends/redis/quorum/server_group.h"
 
 #include <algorithm>
 #include <map>

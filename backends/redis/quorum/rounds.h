@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "backends/redis/quorum/questions.h"
 #include "backends/redis/quorum/rules.h"
 #include "backends/redis/quorum/server_group.h"
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/holder.h"
+#include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock::redis {
 
@@ -66,5 +72,13 @@ class QuorumRounds {
 Outcome count_answers(std::span<const Vote> votes);
 /// The same, but not before all servers have answered or failed.
 Outcome count_to_the_end(std::span<const Vote> votes);
+
+/// One lock of redlock:// or tair://, for its keeper. Unsupported: shared, permits, fair, lock-delay; later also a
+/// tair:// server that is not a Tair.
+Result<std::unique_ptr<LockDriver>> keep_quorum_lock(const BackendUrl& url, const LockSpec& spec,
+                                                     const Runtime& runtime);
+
+/// For redlock:// and tair://. Misconfigured for a URL that names a server twice.
+Result<std::unique_ptr<LockAdmin>> make_quorum_admin(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock::redis

@@ -14,6 +14,7 @@
 #include "lib/base/result.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/control.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 
@@ -96,5 +97,14 @@ class ServerGroup {
 
 /// One connection for each host of `url`, which names each once.
 Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet = Greet::kFirst);
+
+/// Judges the servers of a RedLock by their answers to INFO: how many answer, and which data each may lose.
+std::vector<Finding> diagnose_redlock(const ServerGroup& group, const ServerGroup::Answers& info);
+
+/// Judges a Tair by its answer to INFO.
+std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& store, const ServerGroup::Answer& info);
+
+/// Judges whether the server is a Tair, by its answer to EXCAS without arguments, which Redis does not have.
+Finding tair_commands(const ServerGroup& group, const ServerGroup::Answer& answer);
 
 }  // namespace dlock::redis

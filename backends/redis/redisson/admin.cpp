@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/redisson/admin.h"
 
 #include <string>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -8,6 +9,9 @@
 
 #include "backends/redis/deployment/layout.h"
 #include "backends/redis/redisson/kinds.h"
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
@@ -64,5 +68,12 @@ class RedissonLayout final : public Layout {
   RedissonNames names_;
   WallTime read_at_{};
 };
+
+/// One lock of Redisson's, for its keeper. Unsupported if its kind cannot do what `spec` asks.
+Result<std::unique_ptr<LockDriver>> keep_redisson_lock(const BackendUrl& url, const LockSpec& spec,
+                                                       const Runtime& runtime);
+
+/// Misconfigured for a URL that cannot be served; asks no server yet.
+Result<std::unique_ptr<LockAdmin>> make_redisson_admin(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock::redis

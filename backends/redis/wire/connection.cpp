@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/reply.h"
 #include "backends/redis/wire/server_info.h"
 #include "backends/redis/wire/socket_stream.h"
-#include "backends/redis/wire/tls_stream.h"
 #include "lib/config/secret.h"
 
 namespace dlock::redis {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/wire/tls_stream.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

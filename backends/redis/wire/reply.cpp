@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/reply.h"
 
 #include <hiredis/read.h>
 

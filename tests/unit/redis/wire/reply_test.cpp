@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/reply.h"
 
 #include <doctest/doctest.h>
 
-namespace reply_reader_test {
+namespace reply_test {
 
 using namespace dlock;
 using namespace dlock::redis;
@@ -168,4 +168,4 @@ TEST_CASE("an array that is announced and not sent costs nothing") {
   CHECK_FALSE(*reply);
 }
 
-}  // namespace reply_reader_test
+}  // namespace reply_test
