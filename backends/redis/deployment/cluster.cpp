@@ -52,18 +52,18 @@ class ClusterDeployment final : public Deployment {
       attempt.ask.reset();
       auto replies = send(*node, commands, asking, attempt);
       if (!replies) return lost_on_the_way(std::move(replies).error());
-      const Verdict verdict = judge(commands, *replies);
+      const PipelineOutcome outcome = judge(commands, *replies);
       asked_at_ = node->asked_at();
-      if (verdict.kind == Verdict::Kind::kAnswered) return replies;
+      if (outcome.kind == PipelineOutcome::Kind::kAnswered) return replies;
       const Endpoint& asked = node->settings().endpoint;
-      attempt.trouble = asked.text() + " says " + words_of((*replies)[verdict.at]);
-      const bool redirected = follow((*replies)[verdict.at], verdict.refusal, asked, attempt);
-      if (verdict.kind == Verdict::Kind::kPartly) {
+      attempt.trouble = asked.text() + " says " + words_of((*replies)[outcome.at]);
+      const bool redirected = follow((*replies)[outcome.at], outcome.refusal, asked, attempt);
+      if (outcome.kind == PipelineOutcome::Kind::kPartly) {
         return outcome_unknown({ErrorCode::kUnavailable, "the slot moved in between: " + attempt.trouble, ""});
       }
       if (redirected && ++attempt.hops <= kHops) continue;
       refused_ = true;
-      split_ = leaves_split_ && (*replies)[verdict.at].is_error("TRYAGAIN");
+      split_ = leaves_split_ && (*replies)[outcome.at].is_error("TRYAGAIN");
       if (split_) return Error{ErrorCode::kUnavailable, "the slot of its keys moves: " + attempt.trouble, ""};
       TRY(rest(attempt));
     }

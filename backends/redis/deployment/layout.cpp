@@ -67,9 +67,9 @@ Result<Layout::Answer> Layout::run_confirmed(const std::vector<Command>& request
     check.know(deployment_.known_replicas());
     const auto outcome =
         check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
-    if (outcome == ReplicaCheck::Outcome::kAgain) continue;
+    if (outcome == ReplicaCheck::Confirmation::kAgain) continue;
     unmet_.reset();
-    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
+    if (outcome == ReplicaCheck::Confirmation::kMet) return answer;
     unmet_ = {ErrorCode::kUnavailable,
               "the lock on " + name_.spoken() + " was confirmed by only " + check.text() + " of " + store_,
               "bring the replicas back, or lower wait_replicas"};

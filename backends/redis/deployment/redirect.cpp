@@ -182,19 +182,20 @@ Refusal refusal_of(const Reply& reply) {
   return is_read_only(reply) ? Refusal::kElsewhere : Refusal::kNone;
 }
 
-Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies) {
-  Verdict verdict;
+PipelineOutcome judge(const std::vector<Command>& commands, const std::vector<Reply>& replies) {
+  PipelineOutcome outcome;
   bool done = false;
   for (std::size_t i = 0; i < replies.size() && i < commands.size(); ++i) {
     const Refusal refusal = refusal_of(replies[i]);
-    if (refusal != Refusal::kNone && verdict.refusal == Refusal::kNone) {
-      verdict.refusal = refusal;
-      verdict.at = i;
+    if (refusal != Refusal::kNone && outcome.refusal == Refusal::kNone) {
+      outcome.refusal = refusal;
+      outcome.at = i;
     }
     done = done || !was_not_done(commands[i], replies[i]);
   }
-  if (verdict.refusal != Refusal::kNone) verdict.kind = done ? Verdict::Kind::kPartly : Verdict::Kind::kRefused;
-  return verdict;
+  if (outcome.refusal != Refusal::kNone)
+    outcome.kind = done ? PipelineOutcome::Kind::kPartly : PipelineOutcome::Kind::kRefused;
+  return outcome;
 }
 
 std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked) {

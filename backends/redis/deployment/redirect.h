@@ -35,7 +35,7 @@ bool is_read_only(const Reply& reply);
 bool is_unknown_command(const Reply& reply);
 
 /// The outcome of a pipeline.
-struct Verdict {
+struct PipelineOutcome {
   enum class Kind {
     kAnswered,  ///< no server refused anything
     kRefused,   ///< nothing of it was done: all of it may be sent again
@@ -48,7 +48,7 @@ struct Verdict {
 
 /// REQUIRES: as many replies as commands. Commands without an effect (WAIT, MULTI, PING, ...) never count as done, nor
 /// do those between a MULTI and an EXEC that was aborted.
-Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies);
+PipelineOutcome judge(const std::vector<Command>& commands, const std::vector<Reply>& replies);
 
 /// Where a MOVED or an ASK points.
 struct Redirect {

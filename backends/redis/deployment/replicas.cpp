@@ -11,15 +11,15 @@ std::vector<Command> ReplicaCheck::commands(Duration patience) const {
   return {std::move(wait)};
 }
 
-ReplicaCheck::Outcome ReplicaCheck::judge(const std::vector<Reply>& replies) {
+ReplicaCheck::Confirmation ReplicaCheck::judge(const std::vector<Reply>& replies) {
   const std::int64_t asked_for = wanted_;
   confirmed_ = replies.back().integer;
   if (all_) {  // ["master", offset, [replica, ...]]
     const auto& role = replies.front().elements;
     wanted_ = std::max<std::int64_t>(least_, role.size() > 2 ? std::ssize(role[2].elements) : 0);
   }
-  if (confirmed_ >= wanted_) return Outcome::kMet;
-  return wanted_ > asked_for && confirmed_ >= asked_for ? Outcome::kAgain : Outcome::kUnmet;
+  if (confirmed_ >= wanted_) return Confirmation::kMet;
+  return wanted_ > asked_for && confirmed_ >= asked_for ? Confirmation::kAgain : Confirmation::kUnmet;
 }
 
 std::string ReplicaCheck::text() const {

@@ -38,13 +38,13 @@ class ReplicaCheck {
   /// The commands to send after the change. WAIT answers within `patience`.
   std::vector<Command> commands(Duration patience) const;
 
-  enum class Outcome {
+  enum class Confirmation {
     kMet,    ///< enough replicas have the change
     kUnmet,  ///< too few have confirmed it
     kAgain,  ///< there are more replicas than were known: repeat the change and the check
   };
   /// `replies`: to commands(), in their order; none is an error.
-  Outcome judge(const std::vector<Reply>& replies);
+  Confirmation judge(const std::vector<Reply>& replies);
   /// "1 of 2 replicas"
   std::string text() const;
 

@@ -170,12 +170,12 @@ class SentinelDeployment final : public Deployment {
         drop();
         return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
       }
-      const Verdict verdict = judge(commands, *replies);
+      const PipelineOutcome outcome = judge(commands, *replies);
       asked_at_ = master_->asked_at();
-      if (verdict.kind == Verdict::Kind::kAnswered) return replies;
-      trouble = master_->settings().endpoint.text() + " says " + words_of((*replies)[verdict.at]);
-      if (verdict.refusal != Refusal::kLater) drop();
-      if (verdict.kind == Verdict::Kind::kPartly) {
+      if (outcome.kind == PipelineOutcome::Kind::kAnswered) return replies;
+      trouble = master_->settings().endpoint.text() + " says " + words_of((*replies)[outcome.at]);
+      if (outcome.refusal != Refusal::kLater) drop();
+      if (outcome.kind == PipelineOutcome::Kind::kPartly) {
         return outcome_unknown({ErrorCode::kUnavailable, "the master changed in between: " + trouble, ""});
       }
       refused_ = true;

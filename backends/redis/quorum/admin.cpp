@@ -27,9 +27,9 @@ constexpr Duration kPingTtl = 5s;
 constexpr Duration kGroupRetryPause = 40ms;  ///< before servers that could not be reached are asked again
 constexpr Duration kLeastForAnswer = 400ms;  ///< with less left they would only be said not to have answered
 
-Outcome count_all(std::span<const Vote> votes) {
+Tally count_all(std::span<const Vote> votes) {
   const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
-  return open ? Outcome::kOpen : count_renewals(votes);
+  return open ? Tally::kOpen : count_renewals(votes);
 }
 
 /// RedLock and Tair for commands that supervise nothing. Each call is bounded by 2 s, and within them asks again when
@@ -82,9 +82,9 @@ class QuorumAdmin final : public AdminCommon {
       TRY_ASSIGN(auto asked, question(name, holder.owner, {}));
       asked.info = by;
       QuorumRounds round(group_, name, store_);
-      const auto outcome = ask_until_known(round, revoke_command(asked)).answer;
-      if (!outcome) return of_request_to_holder(outcome.error(), name);
-      if (*outcome == Outcome::kWon) told = {};
+      const auto tally = ask_until_known(round, revoke_command(asked)).answer;
+      if (!tally) return of_request_to_holder(tally.error(), name);
+      if (*tally == Tally::kWon) told = {};
     }
     return told;
   }
@@ -192,7 +192,7 @@ class QuorumAdmin final : public AdminCommon {
     std::vector<Result<LockState>> states;
     for (std::size_t i = 0; i < names.size(); ++i) {
       QuorumRounds round(group_, names[i], store_);
-      const bool silent = round.take(answers, i, count_all) == Outcome::kSilent;
+      const bool silent = round.take(answers, i, count_all) == Tally::kSilent;
       states.push_back(silent ? inspect(names[i]) : round.state(runtime_.clock.wall(), false));
       if (!states.back() && !is_of_one_lock(states.back().error())) break;
     }
@@ -204,7 +204,7 @@ class QuorumAdmin final : public AdminCommon {
     TRY_ASSIGN(auto asked, question(name, owner.text(), kPingTtl));
     asked.entry = asked.owner;
     QuorumRounds round(group_, name, store_);
-    if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
+    if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Tally::kWon) {
       return GiveBack([this, name, owner] { return release(name, owner); });
     }
     const std::vector<Command> undo{give_command(asked, FencingToken(0)), {"DEL", asked.names.fence}};
@@ -240,20 +240,20 @@ class QuorumAdmin final : public AdminCommon {
     return QuorumQuestion{std::move(names), kind_, owner, "", "", ttl, false};
   }
 
-  Insisted<Result<Outcome>> ask_until_known(QuorumRounds& round, const Command& command) {
+  Insisted<Result<Tally>> ask_until_known(QuorumRounds& round, const Command& command) {
     const TimePoint until = by();
-    return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Outcome> {
-      const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
-      if (outcome == Outcome::kSilent) return round.silence();
-      return outcome;
+    return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Tally> {
+      const Tally tally = round.ask_all(command, until, nullptr, count_all);
+      if (tally == Tally::kSilent) return round.silence();
+      return tally;
     });
   }
 
   /// With `goes`, not there any more after an answer that was lost is what was wanted.
   Result<void> judge(QuorumRounds& round, const Command& command, const LockName& name, bool goes = false) {
-    const auto [outcome, unanswered] = ask_until_known(round, command);
-    if (!outcome) return outcome.error();
-    if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
+    const auto [tally, unanswered] = ask_until_known(round, command);
+    if (!tally) return tally.error();
+    if (*tally == Tally::kWon || (*tally == Tally::kRefused && goes && unanswered)) return {};
     Error lost = not_held(name);
     lost.message += ": " + round.reasons();
     return lost;
@@ -277,8 +277,8 @@ class QuorumAdmin final : public AdminCommon {
     }
     TRY_ASSIGN(const auto asked, question(name, holder.owner, {}));
     QuorumRounds round(group_, name, store_);
-    const auto [outcome, unanswered] = ask_until_known(round, give_command(asked, FencingToken(0)));
-    if (!outcome) return outcome.error();
+    const auto [tally, unanswered] = ask_until_known(round, give_command(asked, FencingToken(0)));
+    if (!tally) return tally.error();
     return unanswered ||
            std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
   }

@@ -60,29 +60,29 @@ class QuorumLock final : public PollableLock {
     const auto wall = kind_ == QuorumKind::kString ? std::optional(runtime_.clock.wall()) : std::nullopt;
     std::vector<Command> questions;
     for (std::size_t i = 0; i < group_.size(); ++i) questions.push_back(take_command(question_to(i), wall));
-    const Outcome outcome = round_.ask(questions, round_end(), &control, count_votes);
+    const Tally tally = round_.ask(questions, round_end(), &control, count_votes);
     note_servers();
     if (auto error = same_server_twice()) return *error;
-    return outcome == Outcome::kWon ? won(sent, control) : not_won(outcome);
+    return tally == Tally::kWon ? won(sent, control) : not_won(tally);
   }
 
   Renewal renew(Control* control, TimePoint until) override {
     group_.refresh();
     const TimePoint sent = runtime_.clock.now();
     (void)round_.ask(renewals(), std::min(until, round_end()), control, count_renewals, kGrace);
-    const Outcome outcome = check_clocks();
+    const Tally tally = check_clocks();
     note_servers();
-    switch (outcome) {
-      case Outcome::kWon:
+    switch (tally) {
+      case Tally::kWon:
         deadline_ = lease_deadline(sent, spec_.ttl);
         watch_.was_nothing(runtime_.clock.now());
         watch(runtime_.clock.now());
         return RenewalRenewed{deadline_, revoked()};
-      case Outcome::kRefused:
+      case Tally::kRefused:
         tell_back();
         return RenewalLost{why_lost(control, until)};
-      case Outcome::kOpen:
-      case Outcome::kSilent:
+      case Tally::kOpen:
+      case Tally::kSilent:
         break;
     }
     return RenewalUnknown{round_.reasons()};
@@ -92,17 +92,17 @@ class QuorumLock final : public PollableLock {
   Result<void> give_back(TimePoint until) override {
     group_.refresh();
     const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);
-    const Outcome outcome = round_.ask_all(give_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
-    if (outcome == Outcome::kSilent) return round_.silence();
+    const Tally tally = round_.ask_all(give_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
+    if (tally == Tally::kSilent) return round_.silence();
     return {};
   }
 
   Result<void> release(TimePoint until) override {
     group_.refresh();
-    const Outcome outcome = round_.ask_all(give_command(question(), token_), std::min(until, round_end()), nullptr,
-                                           asked_back_ ? count_answers : count_renewals, kReleaseGrace);
+    const Tally tally = round_.ask_all(give_command(question(), token_), std::min(until, round_end()), nullptr,
+                                       asked_back_ ? count_answers : count_renewals, kReleaseGrace);
     asked_back_ = true;
-    return confirmed(outcome);
+    return confirmed(tally);
   }
 
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override {
@@ -117,9 +117,9 @@ class QuorumLock final : public PollableLock {
 
   Result<LockState> read_state(TimePoint until, Control* control) override {
     group_.refresh();
-    const Outcome outcome =
+    const Tally tally =
         round_.ask_all(read_command(question()), std::min(until, round_end()), control, count_to_the_end);
-    if (outcome != Outcome::kWon) return round_.silence();
+    if (tally != Tally::kWon) return round_.silence();
     return round_.state(runtime_.clock.wall(), true);
   }
 
@@ -204,7 +204,7 @@ class QuorumLock final : public PollableLock {
     return Taken{token_, sent};
   }
 
-  Attempt not_won(Outcome outcome) {
+  Attempt not_won(Tally tally) {
     std::vector<Duration> remaining;
     std::size_t granted = 0;
     for (std::size_t i = 0; i < servers_.size(); ++i) {
@@ -213,10 +213,10 @@ class QuorumLock final : public PollableLock {
         remaining.push_back(*round_.ballots()[i].remaining);
       }
     }
-    const Error error = outcome == Outcome::kSilent ? round_.silence() : Error{};
+    const Error error = tally == Tally::kSilent ? round_.silence() : Error{};
     LockState state = round_.state(runtime_.clock.wall(), false);
     tell_back();
-    if (outcome == Outcome::kSilent) return error;
+    if (tally == Tally::kSilent) return error;
     return Others{std::move(state), until_majority(group_.size(), granted, std::move(remaining))};
   }
 
@@ -232,13 +232,13 @@ class QuorumLock final : public PollableLock {
     }
     if (agree >= majority(group_.size())) return true;
     const TimePoint until = round_end();
-    return round_.ask(questions, until, &control, count_votes) == Outcome::kWon;
+    return round_.ask(questions, until, &control, count_votes) == Tally::kWon;
   }
 
   /// A server whose clock stepped has ended leases early, or will end them late: this vote does not count, if there are
   /// others.
-  Outcome check_clocks() {
-    Outcome outcome = count_renewals(round_.votes());
+  Tally check_clocks() {
+    Tally tally = count_renewals(round_.votes());
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       const ServerGroup::Answer& answer = round_.answers()[i];
       const Ballot& ballot = round_.ballots()[i];
@@ -251,9 +251,9 @@ class QuorumLock final : public PollableLock {
       const bool drops = group_.size() > 1;
       runtime_.log.warn(group_.name(i) + ": " + why +
                         (drops ? "; its vote for " + spec_.name.text() + " does not count this time" : ""));
-      if (drops && round_.votes()[i] == Vote::kGranted) outcome = round_.drop(i, std::move(why), count_renewals);
+      if (drops && round_.votes()[i] == Vote::kGranted) tally = round_.drop(i, std::move(why), count_renewals);
     }
-    return outcome;
+    return tally;
   }
 
   /// Those that have our lock make it longer; those that have not are asked for a vote, while we hold the others.
@@ -303,9 +303,9 @@ class QuorumLock final : public PollableLock {
     return first == answers.end() ? said : forced_by(first->replies.front().text);
   }
 
-  Result<void> confirmed(Outcome outcome) const {
-    if (outcome == Outcome::kWon) return {};
-    if (outcome == Outcome::kSilent) return round_.silence();
+  Result<void> confirmed(Tally tally) const {
+    if (tally == Tally::kWon) return {};
+    if (tally == Tally::kSilent) return round_.silence();
     return Error{ErrorCode::kLost, spec_.name.text() + " was no longer ours: " + round_.reasons(), ""};
   }
 

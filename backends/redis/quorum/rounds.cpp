@@ -74,22 +74,22 @@ Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
 }
 
 /// Once a round is over, no answer will come any more.
-Outcome final_count(std::vector<Vote>& votes, QuorumRounds::Count count) {
+Tally final_count(std::vector<Vote>& votes, QuorumRounds::Count count) {
   std::replace(votes.begin(), votes.end(), Vote::kOpen, Vote::kNone);
   return count(votes);
 }
 
 }  // namespace
 
-Outcome count_answers(std::span<const Vote> votes) {
+Tally count_answers(std::span<const Vote> votes) {
   std::vector<Vote> same(votes.begin(), votes.end());
   std::replace(same.begin(), same.end(), Vote::kRefused, Vote::kGranted);
   return count_votes(same);
 }
 
-Outcome count_to_the_end(std::span<const Vote> votes) {
+Tally count_to_the_end(std::span<const Vote> votes) {
   const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
-  return open ? Outcome::kOpen : count_answers(votes);
+  return open ? Tally::kOpen : count_answers(votes);
 }
 
 QuorumRounds::QuorumRounds(ServerGroup& group, LockName name, std::string store_name)
@@ -108,8 +108,8 @@ void QuorumRounds::read() {
   }
 }
 
-Outcome QuorumRounds::ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
-                          Duration grace) {
+Tally QuorumRounds::ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
+                        Duration grace) {
   std::vector<std::vector<Command>> commands(questions.size());
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (!questions[i].empty()) commands[i].push_back(questions[i]);
@@ -118,20 +118,20 @@ Outcome QuorumRounds::ask(const std::vector<Command>& questions, TimePoint until
   const auto decided = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
     answers_ = answers;
     read();
-    const Outcome outcome = count(votes_);
-    if (outcome == Outcome::kOpen) return std::nullopt;
-    return outcome == Outcome::kSilent ? std::max(grace, kToTellWhoAnswers) : grace;
+    const Tally tally = count(votes_);
+    if (tally == Tally::kOpen) return std::nullopt;
+    return tally == Tally::kSilent ? std::max(grace, kToTellWhoAnswers) : grace;
   };
   answers_ = group_.ask(commands, until, control, decided);
   read();
   return final_count(votes_, count);
 }
 
-Outcome QuorumRounds::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
+Tally QuorumRounds::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
   return ask(std::vector<Command>(group_.size(), question), until, control, count, grace);
 }
 
-Outcome QuorumRounds::take(ServerGroup::Answers& answers, std::size_t which, Count count) {
+Tally QuorumRounds::take(ServerGroup::Answers& answers, std::size_t which, Count count) {
   begin();
   answers_.resize(answers.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -144,7 +144,7 @@ Outcome QuorumRounds::take(ServerGroup::Answers& answers, std::size_t which, Cou
   return final_count(votes_, count);
 }
 
-Outcome QuorumRounds::drop(std::size_t server, std::string why, Count count) {
+Tally QuorumRounds::drop(std::size_t server, std::string why, Count count) {
   votes_[server] = Vote::kNone;
   dropped_[server] = std::move(why);
   return count(votes_);

@@ -23,24 +23,23 @@ class QuorumRounds {
  public:
   QuorumRounds(ServerGroup& group, LockName name, std::string store_name);
 
-  using Count = Outcome (*)(std::span<const Vote> votes);
-  /// Asks server i `questions[i]` (empty: does not ask it) and counts the votes by `count`; after the outcome is
+  using Count = Tally (*)(std::span<const Vote> votes);
+  /// Asks server i `questions[i]` (empty: does not ask it) and counts the votes by `count`; after the tally is
   /// certain it waits up to `grace` for the other answers.
-  Outcome ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
-              Duration grace = Duration(0));
-  Outcome ask_all(const Command& question, TimePoint until, Control* control, Count count,
-                  Duration grace = Duration(0));
+  Tally ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
+            Duration grace = Duration(0));
+  Tally ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace = Duration(0));
 
   /// The round of which `answers` are those to several questions: the one at `which` is about this lock, and moves
   /// here.
-  Outcome take(ServerGroup::Answers& answers, std::size_t which, Count count);
+  Tally take(ServerGroup::Answers& answers, std::size_t which, Count count);
 
   const std::vector<Ballot>& ballots() const { return ballots_; }
   const std::vector<Vote>& votes() const { return votes_; }
   const ServerGroup::Answers& answers() const { return answers_; }
 
   /// Discards the vote of `server` after the round, and counts again.
-  Outcome drop(std::size_t server, std::string why, Count count);
+  Tally drop(std::size_t server, std::string why, Count count);
 
   /// The lock by the ballots of the round: each holder that a server has named, with the data that most of these
   /// servers have of it. `only_majorities`: without holders that cannot have a majority.
@@ -69,9 +68,9 @@ class QuorumRounds {
 };
 
 /// Won as soon as a majority has answered, whatever the answers.
-Outcome count_answers(std::span<const Vote> votes);
+Tally count_answers(std::span<const Vote> votes);
 /// The same, but not before all servers have answered or failed.
-Outcome count_to_the_end(std::span<const Vote> votes);
+Tally count_to_the_end(std::span<const Vote> votes);
 
 /// One lock of redlock:// or tair://, for its keeper. Unsupported: shared, permits, fair, lock-delay; later also a
 /// tair:// server that is not a Tair.

@@ -15,22 +15,22 @@ std::size_t how_many(std::span<const Vote> votes, Vote vote) {
 
 std::size_t majority(std::size_t servers) { return servers / 2 + 1; }
 
-Outcome count_votes(std::span<const Vote> votes) {
+Tally count_votes(std::span<const Vote> votes) {
   const std::size_t needed = majority(votes.size());
   const std::size_t granted = how_many(votes, Vote::kGranted);
   const std::size_t refused = how_many(votes, Vote::kRefused);
   const std::size_t open = how_many(votes, Vote::kOpen);
-  if (granted >= needed) return Outcome::kWon;
-  if (granted + open >= needed) return Outcome::kOpen;
-  if (granted + refused >= needed) return Outcome::kRefused;
-  return granted + refused + open >= needed ? Outcome::kOpen : Outcome::kSilent;
+  if (granted >= needed) return Tally::kWon;
+  if (granted + open >= needed) return Tally::kOpen;
+  if (granted + refused >= needed) return Tally::kRefused;
+  return granted + refused + open >= needed ? Tally::kOpen : Tally::kSilent;
 }
 
-Outcome count_renewals(std::span<const Vote> votes) {
+Tally count_renewals(std::span<const Vote> votes) {
   const std::size_t needed = majority(votes.size());
-  if (how_many(votes, Vote::kGranted) >= needed) return Outcome::kWon;
-  if (votes.size() - how_many(votes, Vote::kRefused) < needed) return Outcome::kRefused;
-  return how_many(votes, Vote::kOpen) > 0 ? Outcome::kOpen : Outcome::kSilent;
+  if (how_many(votes, Vote::kGranted) >= needed) return Tally::kWon;
+  if (votes.size() - how_many(votes, Vote::kRefused) < needed) return Tally::kRefused;
+  return how_many(votes, Vote::kOpen) > 0 ? Tally::kOpen : Tally::kSilent;
 }
 
 std::uint64_t token_of(std::span<const std::uint64_t> counters) {

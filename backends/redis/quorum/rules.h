@@ -23,7 +23,7 @@ enum class Vote {
 };
 
 /// The result of the votes. All but kOpen are final, whatever the open votes will be.
-enum class Outcome {
+enum class Tally {
   kOpen,
   kWon,      ///< a majority is ours
   kRefused,  ///< a majority has answered, and the servers that refused have kept us from winning
@@ -34,11 +34,11 @@ enum class Outcome {
 std::size_t majority(std::size_t servers);
 
 /// Counts the votes on an acquire. An even split (2 of 4 each) is a refusal: both sides must try again.
-Outcome count_votes(std::span<const Vote> votes);
+Tally count_votes(std::span<const Vote> votes);
 
 /// Counts the votes on a renewal or release of a lock that we believe to hold. kRefused only if a majority cannot be
 /// ours even if the key of every server that did not answer still is; kSilent if neither this nor kWon is certain.
-Outcome count_renewals(std::span<const Vote> votes);
+Tally count_renewals(std::span<const Vote> votes);
 
 /// The token of a grant whose servers drew `counters`: the largest. 0 for none.
 std::uint64_t token_of(std::span<const std::uint64_t> counters);

@@ -80,24 +80,26 @@ TEST_CASE("what is no redirection, or one to nowhere, is none") {
 
 TEST_CASE("a pipeline may be sent again only if nothing of it was done") {
   const Command wait = {"WAIT", "1", "100"};
-  CHECK(judge({kEval}, {number(1)}).kind == Verdict::Kind::kAnswered);
-  CHECK(judge({kEval}, {error_reply("ERR wrong")}).kind == Verdict::Kind::kAnswered);
-  CHECK(judge({kEval}, {kMoved}).kind == Verdict::Kind::kRefused);
-  CHECK(judge({kEval, wait}, {kMoved, number(0)}).kind == Verdict::Kind::kRefused);
-  CHECK(judge({kEval, kEval}, {kMoved, kMoved}).kind == Verdict::Kind::kRefused);
-  CHECK(judge({kEval, kEval}, {kAsk, number(1)}).kind == Verdict::Kind::kPartly);
-  CHECK(judge({kEval, kEval}, {number(1), kMoved}).kind == Verdict::Kind::kPartly);
-  CHECK(judge({kEval, kEval}, {kAsk, error_reply("ERR half way through a script")}).kind == Verdict::Kind::kPartly);
-  CHECK(judge({kEval, kEval}, {kMoved, error_reply("NOSCRIPT No matching script.")}).kind == Verdict::Kind::kRefused);
+  CHECK(judge({kEval}, {number(1)}).kind == PipelineOutcome::Kind::kAnswered);
+  CHECK(judge({kEval}, {error_reply("ERR wrong")}).kind == PipelineOutcome::Kind::kAnswered);
+  CHECK(judge({kEval}, {kMoved}).kind == PipelineOutcome::Kind::kRefused);
+  CHECK(judge({kEval, wait}, {kMoved, number(0)}).kind == PipelineOutcome::Kind::kRefused);
+  CHECK(judge({kEval, kEval}, {kMoved, kMoved}).kind == PipelineOutcome::Kind::kRefused);
+  CHECK(judge({kEval, kEval}, {kAsk, number(1)}).kind == PipelineOutcome::Kind::kPartly);
+  CHECK(judge({kEval, kEval}, {number(1), kMoved}).kind == PipelineOutcome::Kind::kPartly);
+  CHECK(judge({kEval, kEval}, {kAsk, error_reply("ERR half way through a script")}).kind ==
+        PipelineOutcome::Kind::kPartly);
+  CHECK(judge({kEval, kEval}, {kMoved, error_reply("NOSCRIPT No matching script.")}).kind ==
+        PipelineOutcome::Kind::kRefused);
 }
 
 TEST_CASE("a refused transaction has done nothing") {
   const std::vector<Command> transaction = {{"MULTI"}, {"SET", "k", "v"}, {"SET", "l", "v"}, {"EXEC"}};
   const Reply aborted = error_reply("EXECABORT Transaction discarded because of previous errors.");
-  const Verdict verdict = judge(transaction, {status("OK"), status("QUEUED"), kMoved, aborted});
-  CHECK(verdict.kind == Verdict::Kind::kRefused);
-  CHECK(verdict.refusal == Refusal::kMoved);
-  CHECK(verdict.at == 2);
+  const PipelineOutcome outcome = judge(transaction, {status("OK"), status("QUEUED"), kMoved, aborted});
+  CHECK(outcome.kind == PipelineOutcome::Kind::kRefused);
+  CHECK(outcome.refusal == Refusal::kMoved);
+  CHECK(outcome.at == 2);
 }
 
 TEST_CASE("ASKING stands before each command, and once before a transaction") {

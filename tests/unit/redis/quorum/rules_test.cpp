@@ -22,7 +22,7 @@ std::vector<Vote> votes_of(const std::string& text) {
 
 struct Row {
   const char* votes;
-  Outcome outcome;
+  Tally tally;
 };
 
 TEST_CASE("two majorities of the same servers always share one") {
@@ -34,30 +34,28 @@ TEST_CASE("two majorities of the same servers always share one") {
 
 TEST_CASE("an acquire is decided as soon as the open votes cannot change it") {
   const Row rows[] = {
-      {".....", Outcome::kOpen},    {"gg...", Outcome::kOpen},    {"ggg..", Outcome::kWon},
-      {"gggrr", Outcome::kWon},     {"rr...", Outcome::kOpen},    {"rrr..", Outcome::kRefused},
-      {"ggrr.", Outcome::kOpen},    {"ggrrr", Outcome::kRefused}, {"rr-..", Outcome::kOpen},
-      {"rr--.", Outcome::kOpen},    {"rr--r", Outcome::kRefused}, {"rr---", Outcome::kSilent},
-      {"gg---", Outcome::kSilent},  {"---..", Outcome::kSilent},  {"-----", Outcome::kSilent},
-      {"ggr--", Outcome::kRefused}, {"gg--.", Outcome::kOpen},    {"ggg--", Outcome::kWon},
-      {"ggrr", Outcome::kRefused},  {"gg..", Outcome::kOpen},     {"rr..", Outcome::kOpen},
-      {"rrr.", Outcome::kRefused},  {"gg--", Outcome::kSilent},   {"g", Outcome::kWon},
-      {"r", Outcome::kRefused},     {"-", Outcome::kSilent},      {".", Outcome::kOpen},
+      {".....", Tally::kOpen},   {"gg...", Tally::kOpen},    {"ggg..", Tally::kWon},     {"gggrr", Tally::kWon},
+      {"rr...", Tally::kOpen},   {"rrr..", Tally::kRefused}, {"ggrr.", Tally::kOpen},    {"ggrrr", Tally::kRefused},
+      {"rr-..", Tally::kOpen},   {"rr--.", Tally::kOpen},    {"rr--r", Tally::kRefused}, {"rr---", Tally::kSilent},
+      {"gg---", Tally::kSilent}, {"---..", Tally::kSilent},  {"-----", Tally::kSilent},  {"ggr--", Tally::kRefused},
+      {"gg--.", Tally::kOpen},   {"ggg--", Tally::kWon},     {"ggrr", Tally::kRefused},  {"gg..", Tally::kOpen},
+      {"rr..", Tally::kOpen},    {"rrr.", Tally::kRefused},  {"gg--", Tally::kSilent},   {"g", Tally::kWon},
+      {"r", Tally::kRefused},    {"-", Tally::kSilent},      {".", Tally::kOpen},
   };
   for (const Row& row : rows) {
     CAPTURE(row.votes);
-    CHECK(count_votes(votes_of(row.votes)) == row.outcome);
+    CHECK(count_votes(votes_of(row.votes)) == row.tally);
   }
 }
 
-TEST_CASE("a final outcome stays the same whatever the open votes become") {
+TEST_CASE("a final tally stays the same whatever the open votes become") {
   for (int code = 0; code < 4 * 4 * 4 * 4 * 4; ++code) {
     std::string text;
     for (int i = 0, rest = code; i < 5; ++i, rest /= 4) text.push_back("gr-."[rest % 4]);
     const auto open = text.find('.');
     if (open == std::string::npos) {
-      CHECK(count_votes(votes_of(text)) != Outcome::kOpen);
-      CHECK(count_renewals(votes_of(text)) != Outcome::kOpen);
+      CHECK(count_votes(votes_of(text)) != Tally::kOpen);
+      CHECK(count_renewals(votes_of(text)) != Tally::kOpen);
       continue;
     }
     for (const char becomes : {'g', 'r', '-'}) {
@@ -65,25 +63,24 @@ TEST_CASE("a final outcome stays the same whatever the open votes become") {
       later[open] = becomes;
       CAPTURE(text);
       CAPTURE(later);
-      const Outcome taken = count_votes(votes_of(text));
-      if (taken == Outcome::kWon || taken == Outcome::kSilent) CHECK(count_votes(votes_of(later)) == taken);
-      if (taken == Outcome::kRefused) CHECK(count_votes(votes_of(later)) == Outcome::kRefused);
-      const Outcome kept = count_renewals(votes_of(text));
-      if (kept == Outcome::kWon || kept == Outcome::kRefused) CHECK(count_renewals(votes_of(later)) == kept);
+      const Tally taken = count_votes(votes_of(text));
+      if (taken == Tally::kWon || taken == Tally::kSilent) CHECK(count_votes(votes_of(later)) == taken);
+      if (taken == Tally::kRefused) CHECK(count_votes(votes_of(later)) == Tally::kRefused);
+      const Tally kept = count_renewals(votes_of(text));
+      if (kept == Tally::kWon || kept == Tally::kRefused) CHECK(count_renewals(votes_of(later)) == kept);
     }
   }
 }
 
 TEST_CASE("a held lock is lost only when the silent servers could not save it") {
   const Row rows[] = {
-      {"ggg..", Outcome::kWon},    {"gggrr", Outcome::kWon},     {"ggr--", Outcome::kSilent},
-      {"rr---", Outcome::kSilent}, {"rrr--", Outcome::kRefused}, {"ggrrr", Outcome::kRefused},
-      {"ggrr.", Outcome::kOpen},   {"rrr..", Outcome::kRefused}, {"rr", Outcome::kRefused},
-      {"ggrr", Outcome::kRefused}, {"gg-r", Outcome::kSilent},   {"-----", Outcome::kSilent},
+      {"ggg..", Tally::kWon},     {"gggrr", Tally::kWon},     {"ggr--", Tally::kSilent}, {"rr---", Tally::kSilent},
+      {"rrr--", Tally::kRefused}, {"ggrrr", Tally::kRefused}, {"ggrr.", Tally::kOpen},   {"rrr..", Tally::kRefused},
+      {"rr", Tally::kRefused},    {"ggrr", Tally::kRefused},  {"gg-r", Tally::kSilent},  {"-----", Tally::kSilent},
   };
   for (const Row& row : rows) {
     CAPTURE(row.votes);
-    CHECK(count_renewals(votes_of(row.votes)) == row.outcome);
+    CHECK(count_renewals(votes_of(row.votes)) == row.tally);
   }
 }
 
