@@ -197,7 +197,7 @@ std::vector<Result<LockState>> LocalAdmin::inspect_some(std::span<const LockName
 }
 
 /// The kernel takes and gives a lock in no time; what takes its time is the file.
-Result<AdminCommon::GiveBack> LocalAdmin::take_for_ping(const LockName& /*name*/) {
+Result<AdminCommon::Release> LocalAdmin::take_for_ping(const LockName& /*name*/) {
   TRY_ASSIGN(const auto dir, context_.directory());
   TRY_ASSIGN(const auto file, LockFile::open(*dir, kPingFile, kPingKey));
   TRY(file.guard());
@@ -205,7 +205,7 @@ Result<AdminCommon::GiveBack> LocalAdmin::take_for_ping(const LockName& /*name*/
   TRY_ASSIGN(auto header, file.read_header());
   header.counter = next_ticket(header, context_.runtime.clock.wall().time_since_epoch().count());
   TRY(file.write(header));
-  return GiveBack([] { return Result<void>(); });
+  return Release([] { return Result<void>(); });
 }
 
 /// For root, whose own directory is the default one: the locks of local:system and of the directories of all users in

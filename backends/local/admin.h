@@ -42,7 +42,7 @@ class LocalAdmin final : public AdminCommon {
  private:
   Result<KnownLocks> known_locks() override;
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
-  Result<GiveBack> take_for_ping(const LockName& name) override;
+  Result<Release> take_for_ping(const LockName& name) override;
   LockState untouched(const LockName& name) const;
   Result<LockState> read_state(const LockName& name);
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);

@@ -366,14 +366,14 @@ std::vector<Finding> ZookeeperAdmin::diagnose() {
   return findings;
 }
 
-Result<AdminCommon::GiveBack> ZookeeperAdmin::take_for_ping(const LockName& name) {
+Result<AdminCommon::Release> ZookeeperAdmin::take_for_ping(const LockName& name) {
   const TimePoint until = soon();
   calls_.reset();
   TRY_ASSIGN(const auto calls, session(until));
   const Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", name.text()))};
   const auto contender = std::make_shared<ContenderStore>(*calls, stage, "dlock");
   TRY(contender->enter(until, nullptr));
-  return GiveBack([contender, until] { return contender->remove(until); });
+  return Release([contender, until] { return contender->remove(until); });
 }
 
 }  // namespace dlock::zookeeper

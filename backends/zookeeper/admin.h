@@ -34,7 +34,7 @@ class ZookeeperAdmin final : public AdminCommon {
  private:
   /// Those whose directories are in use, by the recipe of the URL.
   Result<KnownLocks> known_locks() override;
-  Result<GiveBack> take_for_ping(const LockName& name) override;
+  Result<Release> take_for_ping(const LockName& name) override;
   TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
   /// The session, connected or not yet; opens another one if it has ended or is_shut_out().
   Result<Calls*> session(TimePoint until);

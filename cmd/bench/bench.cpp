@@ -34,19 +34,19 @@ void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimeP
   LockSpec spec = bench_spec(plan.key, {.until = until});
   while (lane.rounds < plan.rounds && clock.now() < until) {
     spec.owner = Owner::random();
-    const auto give_back = take(spec, runtime);
+    const auto release = take(spec, runtime);
     const TimePoint granted = clock.now();
     Result<void> released;
-    if (give_back) {
+    if (release) {
       const std::int64_t before = baton.released_at.load();
       if (const pid_t last = baton.last_holder.exchange(getpid()); last != 0 && last != getpid()) {
         lane.sample_ns[lane.samples++] = granted.time_since_epoch().count() - before;
       }
       baton.released_at.store(clock.now().time_since_epoch().count());
-      released = (*give_back)();
+      released = (*release)();
       if (released) ++lane.rounds;
     }
-    const Error* error = !give_back ? &give_back.error() : !released ? &released.error() : nullptr;
+    const Error* error = !release ? &release.error() : !released ? &released.error() : nullptr;
     if (!error) continue;
     if (error->code == ErrorCode::kBusy) return;  // the time is over
     return lane.fail(*error);
@@ -62,8 +62,8 @@ Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, co
   while (samples.size() < plan.rounds && clock.now() - start < plan.time) {
     spec.owner = Owner::random();
     const TimePoint begin = clock.now();
-    TRY_ASSIGN(const auto give_back, take(spec, runtime));
-    TRY((give_back)());
+    TRY_ASSIGN(const auto release, take(spec, runtime));
+    TRY(release());
     samples.push_back(clock.now() - begin);
   }
   result.took = clock.now() - start;
@@ -128,24 +128,24 @@ Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, co
 }
 
 TakeLock take_session(OpenSession open) {
-  return [open = std::move(open)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+  return [open = std::move(open)](const LockSpec& spec, const Runtime& runtime) -> Result<Release> {
     TRY_ASSIGN(auto opened, open(spec));
     const std::shared_ptr<LockSession> session = std::move(opened);
     auto answer = acquire_and_wait(*session, runtime.clock);
     if (auto* refused = std::get_if<Refused>(&answer)) return std::move(refused->error);
-    return GiveBack([session, &runtime] { return release_and_wait(*session, runtime.clock, kReleaseTime); });
+    return Release([session, &runtime] { return release_and_wait(*session, runtime.clock, kReleaseTime); });
   };
 }
 
 TakeLock take_kept(KeepLock keep) {
-  return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+  return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<Release> {
     TRY_ASSIGN(auto opened, keep(spec, runtime));
     const std::shared_ptr<LockDriver> lock = std::move(opened);
     NoControl control;
     auto answer = lock->acquire(control);
     if (!answer) return Error{ErrorCode::kInternal, "the lock was neither granted nor refused"};
     if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
-    return GiveBack([lock, &runtime] { return lock->release(runtime.clock.now() + kReleaseTime); });
+    return Release([lock, &runtime] { return lock->release(runtime.clock.now() + kReleaseTime); });
   };
 }
 

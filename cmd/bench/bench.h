@@ -21,8 +21,8 @@ namespace dlock {
 
 /// Takes one lock as its LockSpec says, on the clock of its own process. Returns a function that releases it; destroyed
 /// without a call that lets it go as the destruction of a LockSession does.
-using GiveBack = std::function<Result<void>()>;
-using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
+using Release = std::function<Result<void>()>;
+using TakeLock = std::function<Result<Release>(const LockSpec&, const Runtime&)>;
 
 /// Takes a lock of a backend inside this program.
 TakeLock take_session(OpenSession open);

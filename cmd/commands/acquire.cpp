@@ -16,7 +16,7 @@
 namespace dlock {
 namespace {
 
-constexpr Duration kGiveBackTime = std::chrono::seconds(5);
+constexpr Duration kUnprintedReleaseTime = std::chrono::seconds(5);
 
 /// A typing mistake should not take a lock that is not watched.
 Result<void> check_watched(const Options& options) {
@@ -35,8 +35,8 @@ void record_released(const LockTaking& taking, const Runtime& runtime) {
   }
 }
 
-void give_back(const LockTaking& taking, const Runtime& runtime) {
-  const auto released = release_and_wait(taking.session(), runtime.clock, kGiveBackTime);
+void release(const LockTaking& taking, const Runtime& runtime) {
+  const auto released = release_and_wait(taking.session(), runtime.clock, kUnprintedReleaseTime);
   if (!released) return runtime.log.error(released.error());
   record_released(taking, runtime);
   runtime.log.warn("the lock on " + taking.plan().locks.front().name.text() +
@@ -52,7 +52,7 @@ bool shortens_hold_around(const LockTaking& taking) {
 }
 
 int leave_hold_around(const LockTaking& taking, const Runtime& runtime) {
-  if (release_and_wait(taking.session(), runtime.clock, kGiveBackTime)) record_released(taking, runtime);
+  if (release_and_wait(taking.session(), runtime.clock, kUnprintedReleaseTime)) record_released(taking, runtime);
   return fail(runtime.log, {ErrorCode::kUnsupported, "the lock is already held by an outer command",
                             "take leases outside of 'dlock run', or let the command keep its lock"});
 }
@@ -82,7 +82,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (!detached) return fail(runtime.log, detached.error());
   if (const auto printed = print_handle(options, taking.state(), runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
-    give_back(taking, runtime);
+    release(taking, runtime);
     return status;
   }
   (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted

@@ -27,7 +27,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     if (control.stop_requested()) break;
     if (auto* granted = std::get_if<Granted>(&attempt)) {
       tell_reached(control);
-      if (gives_grant_back(control)) return give_way();
+      if (releases_grant(control)) return give_way();
       return std::move(*granted);
     }
     const TimePoint now = runtime_.clock.now();
@@ -55,7 +55,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     }
     if (control.stop_requested()) break;
   }
-  give_up();
+  withdraw();
   return std::nullopt;
 }
 
@@ -123,7 +123,7 @@ Result<void> Acquisition::revoke(const LockState& shown, const std::string& by) 
   return ask_->revoke(shown, by, patience_.look_end(runtime_.clock.now(), patience_.connect_timeout()));
 }
 
-bool Acquisition::gives_grant_back(Control& control) {
+bool Acquisition::releases_grant(Control& control) {
   if (!succession_.look_at()) return false;
   if (const auto state = acquirer_.describe(control)) gives_way_ = succession_.judge_grant(*state);
   return gives_way_.has_value();
@@ -152,13 +152,13 @@ void Acquisition::trace(std::string step) {
 }
 
 /// The record of a slot stays once it was written, however little is known of it.
-void Acquisition::give_up() {
+void Acquisition::withdraw() {
   const bool records = spec_.name.is_slot() && spec_.take;
-  if (!records) acquirer_.give_up();
+  if (!records) acquirer_.withdraw();
 }
 
 Refused Acquisition::refused(Error error) {
-  give_up();
+  withdraw();
   return {std::move(error), std::nullopt};
 }
 
@@ -169,13 +169,13 @@ std::optional<Error> Acquisition::no_lock(Control& control) {
 }
 
 Refused Acquisition::give_way() {
-  give_up();
+  withdraw();
   return std::move(*gives_way_);
 }
 
 Refused Acquisition::busy(Control& control) {
   auto state = acquirer_.describe(control);
-  give_up();
+  withdraw();
   Refused refused{{ErrorCode::kBusy, spec_.name.spoken() + " is already held"}, std::nullopt};
   if (!state) return refused;
   if (const std::string what = foreign_data(*state); !what.empty()) return {holds_data(spec_.name, what), std::nullopt};

@@ -45,7 +45,7 @@ class Acquirer {
 
   /// Leaves the queue, and releases what an attempt has taken or may have taken, unless that ends by itself. Called
   /// also after a grant, if control wanted an end before it came.
-  virtual void give_up() = 0;
+  virtual void withdraw() = 0;
 
  protected:
   ~Acquirer() = default;
@@ -59,7 +59,7 @@ class Acquirer {
 ///       |  +---------------------------------+                  or that what is there is no lock
 ///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
 ///
-/// Whenever control wants an end: give_up(), and no answer. An outage that lasts is reported (Unreached), and its end
+/// Whenever control wants an end: withdraw(), and no answer. An outage that lasts is reported (Unreached), and its end
 /// (Reached); so is one in which the holder is unknown, though the wait goes on, and that of a store which answers
 /// questions and takes no lock, which is waited for as long as a first contact.
 class Acquisition {
@@ -101,12 +101,12 @@ class Acquisition {
   bool answer_who(Control& control);
   bool gives_way(Control& control);
   Result<void> revoke(const LockState& shown, const std::string& by);
-  bool gives_grant_back(Control& control);
+  bool releases_grant(Control& control);
   void nobody_says_who(const Error& error, TimePoint asked, Control& control);
   void pause_in_outage(Control& control);
   void tell_unreached(const std::string& why, Control& control);
   void tell_reached(Control& control);
-  void give_up();
+  void withdraw();
   Refused refused(Error error);
   Refused give_way();
   Refused busy(Control& control);

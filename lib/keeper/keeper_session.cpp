@@ -81,7 +81,7 @@ KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec,
 KeeperSession::~KeeperSession() {
   const bool answered = granted_ && awaiting_ == Awaiting::kNothing;
   const bool dropped = socket_.valid() && !answered && !lost_ && !detached_;
-  if (pid_ == 0 || !(given_up_ || dropped)) return;
+  if (pid_ == 0 || !(closed_ || dropped)) return;
   socket_.reset();
   end_program();
 }
@@ -112,7 +112,7 @@ Result<void> KeeperSession::start_program() {
   // Above the descriptor that it becomes in the keeper, because dup2 of a descriptor onto itself would leave it
   // close-on-exec.
   const UniqueFd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, kKeeperDescriptor + 1));
-  close(ends[1]);
+  ::close(ends[1]);
   if (!theirs.valid()) return system_error("cannot make a socket pair", errno);
 
   char flag[] = "--keeper";
@@ -250,17 +250,17 @@ std::optional<SessionEvent> KeeperSession::receive() {
   const ssize_t size = receive_packet(socket_.get(), packet);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size < 0 && errno == EMSGSIZE) {
-    return give_up(SessionGone{"the keeper " + program_ + " sent more than " + std::to_string(kLargestMessage) +
-                               " bytes at once"});
+    return close(SessionGone{"the keeper " + program_ + " sent more than " + std::to_string(kLargestMessage) +
+                             " bytes at once"});
   }
   if (size <= 0 && enters_ && !heard_) return turned_away();
-  if (size <= 0) return give_up(gone());
+  if (size <= 0) return close(gone());
   heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
-  if (!message) return give_up(SessionGone{message.error().message});
+  if (!message) return close(SessionGone{message.error().message});
   if (message->verb == kThere || message->verb == kMore) return answer_own(message->verb);
   auto event = parse_event(*message);
-  if (!event) return give_up(SessionGone{event.error().message});
+  if (!event) return close(SessionGone{event.error().message});
   if (auto* granted = std::get_if<Granted>(&*event)) {
     granted_ = true;
     if (enters_) outer_keeper_ = granted->keeper;
@@ -308,8 +308,8 @@ SessionEvent KeeperSession::lose(const Lost& lost) {
   return lost;
 }
 
-SessionEvent KeeperSession::give_up(SessionEvent last) {
-  given_up_ = true;
+SessionEvent KeeperSession::close(SessionEvent last) {
+  closed_ = true;
   return over(std::move(last));
 }
 
@@ -334,11 +334,11 @@ SessionEvent KeeperSession::over(SessionEvent last) {
 }
 
 SessionEvent KeeperSession::answer_for_silent_keeper() {
-  if (awaiting_ == Awaiting::kWithdrawn) return give_up(Withdrawn{});
+  if (awaiting_ == Awaiting::kWithdrawn) return close(Withdrawn{});
   const Error silent{ErrorCode::kInternal, what_it_does(), "nothing was run"};
-  if (awaiting_ == Awaiting::kReleased) return give_up(ReleaseUnconfirmed{{silent.code, silent.message}});
+  if (awaiting_ == Awaiting::kReleased) return close(ReleaseUnconfirmed{{silent.code, silent.message}});
   continue_program();  // the end of its socket makes it release everything
-  return give_up(Refused{silent, std::nullopt});
+  return close(Refused{silent, std::nullopt});
 }
 
 /// "the keeper (pid 4711) of redis://h did not answer in time: it is stopped, 7.1 s after it was asked for k".

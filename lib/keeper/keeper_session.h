@@ -65,7 +65,7 @@ class KeeperSession final : public LockSession {
   SessionEvent gone();
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
-  SessionEvent give_up(SessionEvent last);
+  SessionEvent close(SessionEvent last);
   std::string what_it_does() const;
   void end_program();
   void wait_for_end(Duration limit);
@@ -89,7 +89,7 @@ class KeeperSession final : public LockSession {
   bool started_ = false;                 ///< the command was started
   bool lost_ = false;  ///< the keeper has said Lost; it still listens, to end the command if we do not
   bool granted_ = false;
-  bool given_up_ = false;
+  bool closed_ = false;
   bool detached_ = false;
   std::optional<SessionEvent>
       early_answer_;  ///< to a release() that is still to come: the keeper has ended the command

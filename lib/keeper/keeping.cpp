@@ -89,7 +89,7 @@ void Keeping::hold() {
       lock_.command_ended(*status);
     }
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
-    if (const auto until = link_.release_by()) return give_back(*until);
+    if (const auto until = link_.release_by()) return release(*until);
     if (const auto spec = link_.take_detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
     entries_.answer_leaving(Released{});

@@ -45,7 +45,7 @@ class Keeping {
   void take_back();
   void take_up(Guard guard);
   std::optional<TimePoint> look_at() const;
-  void give_back(TimePoint until);
+  void release(TimePoint until);
   void withdraw(TimePoint until);
   void detach(const SupervisorLink::Detach& detach);
   void stay_for_the_handle(TimePoint until);
@@ -59,8 +59,8 @@ class Keeping {
   void after_loss();
   void outlast_command();
   void leave_to_entries(Duration ttl);
-  void give_back_late();
-  void give_back_alone(bool orderly = true);
+  void release_late();
+  void release_alone(bool orderly = true);
   bool is_entered();
   void outlast_entries();
 

@@ -37,7 +37,7 @@ void Keeping::act_for_supervisor() {
   const bool asked = asked_at_.has_value();
   if (!asked) lose(schedule_.why(clock_.now()));
   end_command(Duration(0), true);
-  if (!asked || !holds_ || store_lost_) return give_back_alone(false);
+  if (!asked || !holds_ || store_lost_) return release_alone(false);
   outlast_entries();
   answer_end(lock_.release(clock_.now() + kLoneReleaseBudget));
 }
@@ -59,7 +59,7 @@ void Keeping::outlast_command() {
     link_.add_interest(fds);
     pause(std::move(fds), act_by);
   }
-  if (link_.gone()) link_.hang_up();
+  if (link_.gone()) link_.close();
   end_command(Duration(0), false);
 }
 
@@ -71,15 +71,15 @@ void Keeping::withdraw(TimePoint until) {
 
 /// The answer comes in time; a lock that may still be held is given back as soon as the store lets us,
 /// and one that was entered as soon as those inside have left.
-void Keeping::give_back(TimePoint until) {
+void Keeping::release(TimePoint until) {
   const bool entered = is_entered();
   const auto released = holds_ && !entered ? lock_.release(until) : Result<void>();
   answer_end(released);
   const bool unknown = !released && released.error().code == ErrorCode::kUnavailable;
   if (!unknown && !entered) return entries_.answer_leaving(Released{});
-  link_.hang_up();
+  link_.close();
   processes_.close_streams();
-  give_back_alone();
+  release_alone();
 }
 
 bool Keeping::is_entered() {
@@ -111,16 +111,16 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   processes_.close_streams();  // no reader waits for the rest of the lock's work
   if (left) return stay_for_the_handle(clock_.now() + detach.ttl);
   const bool unknown = !left && left.error().code == ErrorCode::kUnavailable;
-  if (unknown && spec_.at_least == Duration(0)) give_back_alone();
+  if (unknown && spec_.at_least == Duration(0)) release_alone();
 }
 
 /// The rest of --at-least is the lease that they leave.
 void Keeping::leave_to_entries(Duration ttl) {
   kept_until_ = clock_.now() + ttl;
   answer_end({});
-  link_.hang_up();
+  link_.close();
   processes_.close_streams();
-  give_back_late();
+  release_late();
 }
 
 /// A lease whose handle could not be printed is given back, by who has printed it and then ends.
@@ -139,39 +139,39 @@ void Keeping::watch(pid_t pid) {
   const auto watched = processes_.watch(pid);
   if (!watched || !watched->valid()) {
     link_.tell(ReleaseUnconfirmed{watched ? no_such_process(pid) : watched.error()});
-    link_.hang_up();
-    return give_back_alone();
+    link_.close();
+    return release_alone();
   }
   processes_.close_streams();
   link_.tell(Released{});
   while (!has_ended(*watched)) {
     entries_.answer_leaving(Released{});
     if (std::exchange(spoken_, true)) link_.receive();
-    if (const auto by = link_.release_by()) return give_back(*by);  // its handle could not be printed
-    if (link_.gone()) link_.hang_up();
+    if (const auto by = link_.release_by()) return release(*by);  // its handle could not be printed
+    if (link_.gone()) link_.close();
     if (!stay_owner()) return after_loss();
     if (asked_at_) break;
     wait({{watched->get(), POLLIN, 0}});
   }
-  give_back_alone();
+  release_alone();
 }
 
 void Keeping::end_orphans() {
-  link_.hang_up();
+  link_.close();
   if (command_) end_command(spec_.kill_after, true);
   else close_streams();
-  give_back_late();
+  release_late();
 }
 
 /// After --at-least, with or without us.
-void Keeping::give_back_late() {
+void Keeping::release_late() {
   outlast_entries();
   const TimePoint now = clock_.now();
   // Whether or not it had come to saying that the command runs.
   const bool kept = holds_ && !told_lost_ && now < kept_until_;
   if (ran_.empty()) ran_ = kEndedWithDlock;
   if (kept) (void)lock_.leave({kept_until_ - now, ran_}, now + kLoneReleaseBudget);  // else it lasts as long by itself
-  else give_back_alone(false);
+  else release_alone(false);
 }
 
 /// Returns when nothing of the command is left. Until then the lease is renewed if it is `ours`.
@@ -212,7 +212,7 @@ void Keeping::say_untouchable(const Orphans& orphans) {
 
 /// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
 /// wanted; after another one the lock-delay runs.
-void Keeping::give_back_alone(bool orderly) {
+void Keeping::release_alone(bool orderly) {
   outlast_entries();
   if (!holds_ || store_lost_) return;
   const TimePoint now = clock_.now();

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kShortestPollPause = 20ms;
 constexpr Duration kLongestPollPause = 250ms;
-constexpr Duration kGiveBackBudget = 1s;
+constexpr Duration kWithdrawBudget = 1s;
 
 }  // namespace
 
@@ -70,7 +70,7 @@ Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
     granted_at_ = taken.sent;
     return Granted{{HeldLock{spec_.name, spec_.owner, taken.token, store_name_}}, deadline};
   }
-  give_up();
+  withdraw();
   return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only after the lease had ended",
                  "choose a longer --ttl, or find out why the servers are slow"}};
 }
@@ -93,9 +93,9 @@ Result<LockState> PolledLock::describe(Control& /*control*/) {
   return state;
 }
 
-void PolledLock::give_up() {
+void PolledLock::withdraw() {
   if (spec_.take && unknown_)
-    (void)store_->give_back(acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveBackBudget));
+    (void)store_->withdraw(acquisition_.patience().withdraw_end(runtime_.clock.now(), kWithdrawBudget));
 }
 
 Renewal PolledLock::held(TimePoint now) {

@@ -29,14 +29,14 @@ class PollableLock {
     LockState state;
     std::optional<Duration> remaining;  ///< until it ends by itself, as far as is known
   };
-  /// Error: the outcome is unknown, something of ours may be left until give_back().
+  /// Error: the outcome is unknown, something of ours may be left until withdraw().
   using Attempt = std::variant<Taken, Others, Error>;
 
   virtual ~PollableLock() = default;
   virtual Attempt take(Control& control) = 0;
   virtual Renewal renew(Control* control, TimePoint until) = 0;
   /// Removes what may have been taken.
-  virtual Result<void> give_back(TimePoint until) = 0;
+  virtual Result<void> withdraw(TimePoint until) = 0;
   virtual Result<void> release(TimePoint until) = 0;
   virtual Result<void> leave(const LeaveSpec& spec, TimePoint until) = 0;
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
@@ -69,7 +69,7 @@ class PolledLock final : public LockDriver, private Acquirer {
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
-  void give_up() override;
+  void withdraw() override;
 
   PollableLock::Attempt ask(TimePoint until, Control& control);
   Attempt granted(const PollableLock::Taken& taken);

@@ -160,7 +160,7 @@ void SupervisorLink::refuse(const Error& error) {
 
 std::optional<AcquireRequest> SupervisorLink::take_acquire() { return std::exchange(acquire_, std::nullopt); }
 
-void SupervisorLink::hang_up() {
+void SupervisorLink::close() {
   socket_.reset();
   gone_ = false;
 }

@@ -69,7 +69,7 @@ class SupervisorLink final : public Control {
   bool has_news() const { return is_stopped() || started_.has_value(); }
 
   /// From now on the keeper is on its own: nothing is read or said any more, and nothing stops what is being done.
-  void hang_up();
+  void close();
 
  private:
   bool is_stopped() const { return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_; }

@@ -96,8 +96,8 @@ Result<void> AdminCommon::check(const LockName& name, FencingToken token) {
 Result<Duration> AdminCommon::ping() {
   const LockName name = LockName::for_ping();
   const TimePoint before = clock_.now();
-  TRY_ASSIGN(const auto give_back, take_for_ping(name));
-  const auto given = (give_back)();
+  TRY_ASSIGN(const auto release, take_for_ping(name));
+  const auto given = release();
   const Duration took = clock_.now() - before;
   forget_ping(name);
   if (!given) return given.error();

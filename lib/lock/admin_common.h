@@ -33,7 +33,7 @@ class AdminCommon : public LockAdmin {
   Result<void> check(const LockName& name, FencingToken token) final;
   Result<Duration> ping() final;
 
-  using GiveBack = std::function<Result<void>()>;
+  using Release = std::function<Result<void>()>;
 
  protected:
   /// `clock` outlives it.
@@ -47,7 +47,7 @@ class AdminCommon : public LockAdmin {
   /// Unsupported where holds have no tokens.
   virtual Result<void> check_has_tokens() const { return {}; }
   /// Takes the private lock `name`; returns how it is given back.
-  virtual Result<GiveBack> take_for_ping(const LockName& name) = 0;
+  virtual Result<Release> take_for_ping(const LockName& name) = 0;
   /// Removes what the store would remember of that lock.
   virtual void forget_ping(const LockName& /*name*/) {}
 

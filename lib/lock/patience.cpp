@@ -53,11 +53,11 @@ TimePoint Patience::attempt_end(TimePoint now) const {
 }
 
 TimePoint Patience::look_end(TimePoint now, Duration budget) const {
-  if (!policy_.until || is_over(now)) return give_up_end(now, budget);
+  if (!policy_.until || is_over(now)) return withdraw_end(now, budget);
   return shortened(now + budget, *policy_.until, now);
 }
 
-TimePoint Patience::give_up_end(TimePoint now, Duration budget) const {
+TimePoint Patience::withdraw_end(TimePoint now, Duration budget) const {
   if (!policy_.until) return now + budget;
   return shortened(now + budget, *policy_.until + kBehindTheWait, now);
 }

@@ -42,7 +42,7 @@ class Patience {
   /// the wait, a second after it. Never in less than 100 ms.
   TimePoint look_end(TimePoint now, Duration budget) const;
   /// The same for what gives back what an attempt may have taken: a second after the wait at the latest.
-  TimePoint give_up_end(TimePoint now, Duration budget) const;
+  TimePoint withdraw_end(TimePoint now, Duration budget) const;
 
   /// The store has answered a question of the present attempt: it is there. That is no answer to the attempt, so an
   /// outage goes on: a store that answers reads and refuses writes is out of order, is told so, and gets no more time

@@ -308,7 +308,7 @@ bool ChildProcess::tree_gone() {
 }
 
 /// Reaps it too, so that what the command has used counts as used by us.
-void ChildProcess::let_go() {
+void ChildProcess::end_guard() {
   if (guard_) guard_->end();
   guard_.reset();
 }

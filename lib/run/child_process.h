@@ -67,7 +67,7 @@ class ChildProcess final : public LockedCommand {
   void signal(int number) override;
   void signal_tree(int number) override;
   bool tree_gone() override;
-  void let_go() override;
+  void end_guard() override;
   bool sent_by_it(pid_t sender) const override;
 
  private:

@@ -21,7 +21,7 @@ class Loop {
       if (observe()) continue;
       wait();
     }
-    command_.let_go();
+    command_.end_guard();
     if (s_.lost) session_.command_over();
     if (!told_waited_) observer_.waited();
     return std::move(s_);

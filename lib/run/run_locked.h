@@ -53,7 +53,7 @@ class LockedCommand {
   virtual void signal(int /*number*/) {}       ///< to it alone
   virtual void signal_tree(int /*number*/) {}  ///< to it and everything that descends from it
   virtual bool tree_gone() { return true; }    ///< whether no descendant is alive. REQUIRES: it has ended
-  virtual void let_go() {}                     ///< comes last: processes that are left of it stay
+  virtual void end_guard() {}                  ///< comes last: processes that are left of it stay
 
   /// Whether `sender`, which has sent us a signal, is the command or descends from it.
   virtual bool sent_by_it(pid_t /*sender*/) const { return false; }

@@ -221,7 +221,7 @@ class Decision {
     s_.command_status = ended.wait_status;
     s_.ended_at = now_;
     if (ended.guard_killed) return kill_tree();
-    if (s_.phase == Phase::kRunning) give_back();  // else its descendants may still be alive
+    if (s_.phase == Phase::kRunning) leave_or_release();  // else its descendants may still be alive
   }
 
   void operator()(const Left& left) {
@@ -232,7 +232,7 @@ class Decision {
 
   void operator()(const TreeGone&) {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
-    if (ending && !s_.command_alive) give_back();
+    if (ending && !s_.command_alive) leave_or_release();
   }
 
  private:
@@ -313,7 +313,7 @@ class Decision {
   }
 
   /// The command is gone, and as far as it was to be ended, everything that descends from it.
-  void give_back() {
+  void leave_or_release() {
     if (s_.lost) return release_or_finish();
     const TimePoint kept_until = s_.granted_at + policy_.at_least;
     const bool ours = !s_.locks.empty() && !s_.session_over && !s_.overheld;

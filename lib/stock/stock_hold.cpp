@@ -290,7 +290,7 @@ Result<bool> StockHold::lock(Control& control, int segment, std::optional<TimePo
 }
 
 TimePoint StockHold::behind_the_wait(Duration budget) const {
-  return patience_.give_up_end(runtime_.clock.now(), budget);
+  return patience_.withdraw_end(runtime_.clock.now(), budget);
 }
 
 void StockHold::unlock() { unlock(behind_the_wait(kGiveBackBudget)); }

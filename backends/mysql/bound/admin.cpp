@@ -144,14 +144,14 @@ Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
   return swept;
 }
 
-Result<AdminCommon::GiveBack> BoundAdmin::take_for_ping(const LockName& name) {
+Result<AdminCommon::Release> BoundAdmin::take_for_ping(const LockName& name) {
   Settings own = settings_;
   own.row.reset();  // never a row of the user's
   const auto store = std::make_shared<BoundStore>(own, name, servers_);
   TRY(servers_.connect(soon(), nullptr));
   TRY(store->prepare(1, soon(), nullptr));
   TRY(store->try_it(soon(), nullptr));
-  return GiveBack([this, store] { return store->let_go(soon()); });
+  return Release([this, store] { return store->release(soon()); });
 }
 
 void BoundAdmin::forget_ping(const LockName& name) {

@@ -24,7 +24,7 @@ class BoundAdmin final : public MysqlAdmin {
  private:
   Result<KnownLocks> known_locks() override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<GiveBack> take_for_ping(const LockName& name) override;
+  Result<Release> take_for_ping(const LockName& name) override;
   void forget_ping(const LockName& name) override;
 
   /// The holder, by the sessions of the server, if there is one.

@@ -56,7 +56,7 @@ Acquirer::Attempt ConnectionBoundLock::attempt(TimePoint /*until*/, Control& con
     attempt = try_once(control);
   }
   if (std::holds_alternative<Failed>(attempt)) {
-    servers_.drop();  // whatever it may hold
+    servers_.close();  // whatever it may hold
     got_it_ = false;
   } else if (std::holds_alternative<Busy>(attempt)) {
     acquisition_.trace("already held on " + servers_.server() + ", queued there");
@@ -124,7 +124,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
 /// stay drawn when that one is rolled back.
 Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint until, Control& control) {
   if (!spec_.take) {
-    servers_.drop();
+    servers_.close();
     return Granted{};
   }
   Servers beside = servers_.beside();
@@ -239,7 +239,7 @@ Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) co
 }
 
 Error ConnectionBoundLock::lost_with_connection() {
-  servers_.drop();
+  servers_.close();
   return {ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
 }
 
@@ -248,10 +248,10 @@ Error ConnectionBoundLock::lost_with_connection() {
 Result<void> ConnectionBoundLock::release_row(TimePoint until) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return lost_with_connection();
-  const auto done = store_.let_go(until);
+  const auto done = store_.release(until);
   if (!done && !database->usable()) return lost_with_connection();
   if (done) clear_record(std::min(until, runtime_.clock.now() + kRecordBudget), servers_);
-  servers_.drop();
+  servers_.close();
   return done;
 }
 
@@ -267,7 +267,7 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
   std::optional<Result<Written>> gone;
   if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
   if (gone && !*gone && runtime_.clock.now() >= until) {
-    servers_.drop();  // and with it the lock, which we had until now
+    servers_.close();  // and with it the lock, which we had until now
     return gone->error();
   }
   database = servers_.current();
@@ -280,8 +280,8 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     Servers beside = servers_.beside();
     clear_record(until, beside);
   }
-  const auto done = database->usable() ? store_.let_go(until) : Result<void>();
-  servers_.drop();  // and with it the lock, as soon as the server hears of it
+  const auto done = database->usable() ? store_.release(until) : Result<void>();
+  servers_.close();  // and with it the lock, as soon as the server hears of it
   return done;
 }
 

@@ -34,7 +34,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
-  void give_up() override { servers_.drop(); }
+  void withdraw() override { servers_.close(); }
 
   Attempt try_once(Control& control);
   Result<void> takes_changes(TimePoint until, Control& control);

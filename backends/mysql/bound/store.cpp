@@ -203,7 +203,7 @@ Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint unt
   // A lock wait that was ended leaves the transaction open, and a missing row leaves nothing to hold.
   const auto* failure = std::get_if<Failure>(&outcome);
   if (!failure || !failure->cut_off) {
-    TRY(let_go(until));
+    TRY(release(until));
   }
   if (failure) return is_worth_repeating(failure->code) ? Result<Got>(Got::kNo) : error_of(*failure, server);
   if (!row_) {
@@ -214,7 +214,7 @@ Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint unt
                "a row must exist to be locked; use strategy=lease for a lock without one"};
 }
 
-Result<void> BoundStore::let_go(TimePoint until) {
+Result<void> BoundStore::release(TimePoint until) {
   const auto done =
       say(strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "ROLLBACK", until, nullptr);
   return done ? Result<void>() : done.error();
@@ -231,7 +231,7 @@ Result<std::optional<std::uint64_t>> BoundStore::holder(TimePoint until) {
   if (there.rows.empty()) return std::optional<std::uint64_t>(0);
   TRY_ASSIGN(const auto got, try_it(until, nullptr));
   if (got == Got::kNo) return std::optional<std::uint64_t>();
-  TRY(let_go(until));
+  TRY(release(until));
   return std::optional<std::uint64_t>(0);
 }
 

@@ -33,7 +33,7 @@ class BoundStore {
   Result<Got> waited(const Outcome& outcome, TimePoint until);
 
   /// Releases the lock; the connection stays usable.
-  Result<void> let_go(TimePoint until);
+  Result<void> release(TimePoint until);
 
   /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not say
   /// which. Connects if need be.

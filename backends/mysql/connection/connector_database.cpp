@@ -207,7 +207,7 @@ class ConnectorDatabase final : public Database {
     else if (!broken_) fds.push_back({exchange_->guard().socket(), POLLIN | POLLRDHUP, 0});
   }
 
-  void abandon() override {
+  void close() override {
     broken_ = true;
     exchange_->stop();
     if (busy_ && !outcome_) outcome_ = exchange_->take();

@@ -23,7 +23,7 @@ Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, 
       until = until ? std::min(*until, last) : last;
     }
     if (until && clock.now() >= *until) {
-      database.abandon();
+      database.close();
       return Failure{0, stop ? "given up on request" : "no answer in time", true, true};
     }
     std::vector<pollfd> fds;

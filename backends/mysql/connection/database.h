@@ -84,7 +84,7 @@ class Database {
   /// is that of `next`. REQUIRES: usable(), and the outcome of the statement before has been taken.
   virtual void begin(std::string statement, std::string next = {}) = 0;
 
-  /// Whether the last `next` was sent or will be; after abandon(): whether it was sent.
+  /// Whether the last `next` was sent or will be; after close(): whether it was sent.
   virtual bool went_on() const = 0;
 
   /// The outcome of the statement that was begun last, returned once. nullopt: there is none yet, or none was begun.
@@ -95,14 +95,14 @@ class Database {
 
   /// Breaks the connection at once; the outcome of a running statement is then cut_off. The server ends the session
   /// when it notices: immediately, or within a second while that waits for a lock.
-  virtual void abandon() = 0;
+  virtual void close() = 0;
 
   /// False once the connection is known to be broken. Checks the socket; sends nothing.
   virtual bool usable() = 0;
 };
 
 /// Waits for the outcome of the statement that was begun on `database`, until `until` (nullopt: for ever) or until
-/// control (may be nullptr) wants an end, and then for at most 400 ms more. Without an answer it abandons the
+/// control (may be nullptr) wants an end, and then for at most 400 ms more. Without an answer it closes the
 /// connection, because a late answer would have no reader, and returns a Failure with `cancelled`: the outcome is
 /// unknown.
 Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control);

@@ -22,11 +22,11 @@ bool says_read_only(const Answer& answer) {
 Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
     : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), name_(servers_.front().endpoint.text()) {}
 
-void Servers::drop() { database_.reset(); }
+void Servers::close() { database_.reset(); }
 
 Error Servers::failed(const Failure& failure) {
   Error error = error_of(failure, name_);
-  if (failure.cut_off || is_read_only(failure.code)) drop();
+  if (failure.cut_off || is_read_only(failure.code)) close();
   if (is_read_only(failure.code)) at_ = (at_ + 1) % servers_.size();
   return error;
 }
@@ -72,7 +72,7 @@ Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* contr
 
 Result<Database*> Servers::connect(TimePoint until, Control* control) {
   if (database_ && database_->usable()) return database_.get();
-  drop();
+  close();
   std::string reasons;
   std::optional<Error> error;
   const std::size_t count = servers_.size();
@@ -116,8 +116,8 @@ Result<Answer> Servers::run(const std::string& statement, TimePoint until, Contr
 
 void Servers::end_session(std::uint64_t id) {
   Servers other = beside();
-  if (database_) database_->abandon();
-  drop();
+  if (database_) database_->close();
+  close();
   if (id != 0) (void)other.run("KILL " + std::to_string(id), clock_.now() + kKillBudget);
 }
 

@@ -49,7 +49,7 @@ class Servers {
   int generation() const { return generation_; }
 
   /// Ends the connection; the server frees what it held.
-  void drop();
+  void close();
 
   /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
   /// takes no changes, too: the next connect() then begins with the server after it.

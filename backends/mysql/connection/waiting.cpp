@@ -68,7 +68,7 @@ Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, 
     if (!still_waits(servers, id, clock)) break;
     heard = clock.now();
   }
-  if (!outcome) database->abandon();
+  if (!outcome) database->close();
   const bool went_on = database->went_on();
   if (!outcome) servers.end_session(id);
   return {std::move(outcome), went_on};

@@ -175,7 +175,7 @@ Result<std::vector<Swept>> LeaseAdmin::sweep(bool dry_run) {
   return swept;
 }
 
-Result<AdminCommon::GiveBack> LeaseAdmin::take_for_ping(const LockName& name) {
+Result<AdminCommon::Release> LeaseAdmin::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
   const LeaseAsk ask{.owner = owner, .ttl = 10s, .who = who_text("ping")};
   const auto take = [&](const LeaseRow& row, ServerTime now) {
@@ -184,7 +184,7 @@ Result<AdminCommon::GiveBack> LeaseAdmin::take_for_ping(const LockName& name) {
     return taken ? std::optional(std::move(taken->next)) : std::nullopt;
   };
   TRY(rewrite(name, take));
-  return GiveBack([this, name, owner] { return release(name, owner); });
+  return Release([this, name, owner] { return release(name, owner); });
 }
 
 void LeaseAdmin::forget_ping(const LockName& name) {

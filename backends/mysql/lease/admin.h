@@ -29,7 +29,7 @@ class LeaseAdmin final : public MysqlAdmin {
   Result<KnownLocks> known_locks() override;
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<GiveBack> take_for_ping(const LockName& name) override;
+  Result<Release> take_for_ping(const LockName& name) override;
   void forget_ping(const LockName& name) override;
 
   Result<std::optional<LeaseStore::Rewritten>> rewrite(const LockName& name, const LeaseStore::Rewrite& make,

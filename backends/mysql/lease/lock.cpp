@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kGiveUpBudget = 1s;  ///< to take back what may have been created
-constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
+constexpr Duration kWithdrawBudget = 1s;  ///< to take back what may have been created
+constexpr Duration kFirstPause = 10ms;    ///< of who looks by itself
 constexpr Duration kLongestPause = 200ms;
 constexpr Duration kCollisionPause = 1ms;
 constexpr Duration kQuickPause = 5ms;
@@ -112,7 +112,7 @@ LeaseLock::Step LeaseLock::read_and_decide(Control& control) {
 LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   admits_ = false;
   if (!spec_.take && is_free(reading.row, reading.now)) {
-    servers_.drop();  // and with it the gate
+    servers_.close();  // and with it the gate
     return Granted{};
   }
   LeaseDecision decision = try_take(reading.row, make_ask(reading.connection), reading.now);
@@ -164,9 +164,9 @@ Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left)
   collisions_ = 0;
   written_ = true;
   leased_at_ = sent - (spec_.ttl - left);
-  (void)store_.leave_queue(spec_.owner.text(), runtime_.clock.now() + kLookBudget);
+  (void)store_.withdraw(spec_.owner.text(), runtime_.clock.now() + kLookBudget);
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
-    (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
+    (void)store_.release_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
   HeldLock lock{spec_.name, spec_.owner, FencingToken(take.token), store_name_};
   lock.slot = take.slot;
@@ -175,7 +175,7 @@ Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left)
 
 bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!acquisition_.patience().queues()) {
-    if (store_.has_gate()) (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, &control);
+    if (store_.has_gate()) (void)store_.release_gate(runtime_.clock.now() + kLookBudget, &control);
     acquisition_.pause(until, control);
   } else if (!store_.has_gate() && !store_.without_gates()) {
     wait_at_gate(until, control);
@@ -199,7 +199,7 @@ void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   } else if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1") {
     store_.gate_taken();
   } else if (const auto* failure = std::get_if<Failure>(&*waited.outcome)) {
-    if (waited.went_on) servers_.drop();  // whether it has the gate is not worth knowing
+    if (waited.went_on) servers_.close();  // whether it has the gate is not worth knowing
     if (is_without_named_locks(failure->code)) store_.gates_refused();
     else acquisition_.pause(earlier(runtime_.clock.now() + jitter(kRetryPause), until), control);
   }
@@ -271,11 +271,11 @@ Result<LockState> LeaseLock::describe(Control& control) {
 }
 
 /// Out of the queue; and what was taken, or may have been by an unanswered request, is given back.
-void LeaseLock::give_up() {
+void LeaseLock::withdraw() {
   unknown_take_ = unknown_take_ || came_with_gate_;  // it may have been our turn in the moment in which the wait ended
-  if (unknown_ || unknown_take_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
-  (void)store_.leave_queue(spec_.owner.text(), runtime_.clock.now() + kGiveUpBudget);
-  servers_.drop();
+  if (unknown_ || unknown_take_ || written_) (void)release_row(runtime_.clock.now() + kWithdrawBudget);
+  (void)store_.withdraw(spec_.owner.text(), runtime_.clock.now() + kWithdrawBudget);
+  servers_.close();
 }
 
 }  // namespace dlock::mysql

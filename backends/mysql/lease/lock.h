@@ -42,7 +42,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
-  void give_up() override;
+  void withdraw() override;
 
   Step read_and_decide(Control& control);
   Step decide(LeaseReading reading, Control& control);
@@ -62,7 +62,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   RenewalRenewed renewed(TimePoint sent);
   Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control& control);
   std::string why_lost(const LeaseReading& reading, TimePoint until, Control& control);
-  Result<void> return_it(TimePoint until);
+  Result<void> release_row(TimePoint until);
 
   const Runtime runtime_;
   const LockSpec spec_;

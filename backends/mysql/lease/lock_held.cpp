@@ -95,12 +95,12 @@ void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
 Renewal LeaseLock::held(TimePoint now) {
   Database* database = servers_.current();
   if (database == nullptr || database->usable()) return RenewalHeld{};
-  servers_.drop();
+  servers_.close();
   return renew(*control_, now + std::min<Duration>(1s, spec_.ttl / 6));
 }
 
 /// Compare and set with what we wrote last; if that is not there any more, with what is.
-Result<void> LeaseLock::return_it(TimePoint until) {
+Result<void> LeaseLock::release_row(TimePoint until) {
   const std::string entry = spec_.owner.text();
   bool unanswered = unknown_;
   bool fresh = !unknown_ && !unknown_take_ && row_.version != 0;
@@ -119,8 +119,8 @@ Result<void> LeaseLock::return_it(TimePoint until) {
       if (!next && (unanswered || unknown_take_) && outdated) return {};
       if (!next && (unanswered || unknown_take_)) next = given_up(row, entry);
       if (!next) return not_held(spec_.name);
-      const auto written =
-          store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
+      const auto written = store_.has_gate() ? store_.change_and_release_gate(row, *next, until)
+                                             : store_.change(row, *next, until, nullptr);
       fresh = false;
       if (!written) {
         unanswered = unanswered || written.error().code == ErrorCode::kUnavailable;
@@ -135,8 +135,8 @@ Result<void> LeaseLock::return_it(TimePoint until) {
 
 /// The end of the connection opens the gate, if it is not open yet.
 Result<void> LeaseLock::release(TimePoint until) {
-  const auto released = return_it(until);
-  if (!released || store_.has_gate()) servers_.drop();
+  const auto released = release_row(until);
+  if (!released || store_.has_gate()) servers_.close();
   return released;
 }
 
@@ -150,7 +150,7 @@ Result<void> LeaseLock::leave(const LeaveSpec& spec, TimePoint until) {
     if (!left) return left.error();
     if (!*left) return not_held(spec_.name);
   }
-  servers_.drop();
+  servers_.close();
   return {};
 }
 

@@ -139,7 +139,7 @@ Result<void> LeaseStore::queue(const WaitingNote& note, Duration alive, TimePoin
   return done ? Result<void>() : done.error();
 }
 
-Result<void> LeaseStore::leave_queue(const std::string& owner, TimePoint until) {
+Result<void> LeaseStore::withdraw(const std::string& owner, TimePoint until) {
   if (std::exchange(queued_as_, std::string()).empty()) return {};
   const auto done = insist("DELETE FROM " + std::string(kLockTable) + " WHERE strategy=" + literal(kQueuedRows) +
                                " AND name=" + queue_entry(name_, owner),
@@ -229,7 +229,7 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
       if (!refused && (!is_worth_repeating(failure->code) || clock().now() >= until)) return failed(*failure);
-      if (!without_gates) servers_.drop();  // whether it has the gate is not known
+      if (!without_gates) servers_.close();  // whether it has the gate is not known
       continue;
     }
     auto reading = understood(std::get<Answer>(outcome), sent);
@@ -299,7 +299,7 @@ void LeaseStore::rest_after_race(int races, TimePoint until) {
 
 /// In one statement, because each one of a batch costs the server as much as this one and its commit. Where it is
 /// repeated by a replica there is no gate to leave.
-Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until) {
+Result<Written> LeaseStore::change_and_release_gate(const LeaseRow& read, LeaseRow& next, TimePoint until) {
   const std::string holds = holds_of(next);
   TRY_ASSIGN(const auto answer,
              insist(change_statement(read, next, "IF(RELEASE_LOCK(" + gate_name_ + ")," + holds + "," + holds + ")"),
@@ -330,7 +330,7 @@ std::string LeaseStore::wait_statement(const WaitingNote& note, int seconds) con
   return waiting_comment(strategy_, name_, note) + "GET_LOCK(" + gate_name_ + "," + std::to_string(seconds) + ")";
 }
 
-Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
+Result<void> LeaseStore::release_gate(TimePoint until, Control* control) {
   gate_ = -1;
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return {};

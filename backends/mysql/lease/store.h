@@ -59,7 +59,7 @@ class LeaseStore {
 
   /// The same, and leaves the gate in the same statement: the next in the queue is woken before the change is
   /// committed, and waits for the row until it is.
-  Result<Written> change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until);
+  Result<Written> change_and_release_gate(const LeaseRow& read, LeaseRow& next, TimePoint until);
 
   /// A row as it was read, and the one that has taken its place.
   struct Rewritten {
@@ -80,7 +80,7 @@ class LeaseStore {
   /// The statement that waits for the gate, for at most `seconds`. Its answer is one field: 1 if the gate is ours.
   std::string wait_statement(const WaitingNote& note, int seconds) const;
 
-  Result<void> leave_gate(TimePoint until, Control* control);
+  Result<void> release_gate(TimePoint until, Control* control);
 
   /// Whether the last call sent a change that was not answered: it may have been carried out.
   bool unanswered() const { return unanswered_; }
@@ -96,7 +96,7 @@ class LeaseStore {
   /// Says in the poll queue that `note.owner` waits; the entry ends by itself after `alive`. Repeats only what changes
   /// nothing for the others: their order is that of `note.since`.
   Result<void> queue(const WaitingNote& note, Duration alive, TimePoint until, Control* control);
-  Result<void> leave_queue(const std::string& owner, TimePoint until);
+  Result<void> withdraw(const std::string& owner, TimePoint until);
 
   /// The rows of these locks, as far as they are there, by their names; Misconfigured for one that makes no sense.
   static Result<std::map<std::string, Result<LeaseReading>>> read_some(Servers& servers, Strategy strategy,

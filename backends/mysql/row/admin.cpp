@@ -71,10 +71,10 @@ Result<std::vector<Swept>> RowAdmin::sweep(bool dry_run) {
   return swept;
 }
 
-Result<AdminCommon::GiveBack> RowAdmin::take_for_ping(const LockName& name) {
+Result<AdminCommon::Release> RowAdmin::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
   TRY(table_.take(name, owner.text(), who_text("ping"), 10s, soon(), nullptr));
-  return GiveBack([this, name, owner] { return release(name, owner); });
+  return Release([this, name, owner] { return release(name, owner); });
 }
 
 }  // namespace dlock::mysql

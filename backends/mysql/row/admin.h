@@ -21,7 +21,7 @@ class RowAdmin final : public MysqlAdmin {
  private:
   Result<KnownLocks> known_locks() override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<GiveBack> take_for_ping(const LockName& name) override;
+  Result<Release> take_for_ping(const LockName& name) override;
 
   RowStore table_;
 };

@@ -47,19 +47,19 @@ class RowLock final : public PollableLock {
     return RenewalLost{"it is no longer ours on " + settings_.store};
   }
 
-  Result<void> give_back(TimePoint until) override {
+  Result<void> withdraw(TimePoint until) override {
     const std::string ours = spec_.owner.text();
     const auto gone = table_.release(spec_.name, ours, {}, until, nullptr);
     return gone ? Result<void>() : gone.error();
   }
 
   Result<void> release(TimePoint until) override {
-    const auto released = table_.leave(spec_.name, spec_.owner.text(), until);
+    const auto released = table_.release_entry(spec_.name, spec_.owner.text(), until);
     if (!released) {
       unanswered_ = true;
       return released.error();
     }
-    servers_.drop();
+    servers_.close();
     if (*released || unanswered_) return {};
     return not_held(spec_.name);
   }

@@ -259,7 +259,7 @@ Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, 
 
 /// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
 /// the last.
-Result<bool> RowStore::leave(const LockName& name, const std::string& owner, TimePoint until) {
+Result<bool> RowStore::release_entry(const LockName& name, const std::string& owner, TimePoint until) {
   const auto left = change("UPDATE {table} SET {entries}=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',{entries},',')," +
                                literal("," + owner + ",") + ",','))" + where(name) + " AND " + held_by(owner) +
                                " AND FIND_IN_SET(" + literal(owner) + ",{entries}) AND {entries}<>" + literal(owner),

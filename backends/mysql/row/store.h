@@ -71,7 +71,7 @@ class RowStore {
 
   /// Removes the entry of `owner` from its hold, which ends with its last entry: an older dlock may be inside. False:
   /// it was not inside.
-  Result<bool> leave(const LockName& name, const std::string& owner, TimePoint until);
+  Result<bool> release_entry(const LockName& name, const std::string& owner, TimePoint until);
 
   /// Ends the hold of `owner`, even if others are inside. False: there is none (with `token`, if that is given).
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,

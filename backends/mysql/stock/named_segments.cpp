@@ -87,14 +87,14 @@ class NamedSegment final : public LockDriver {
 
   Renewal held(TimePoint /*now*/) override {
     if (is_held()) return RenewalHeld{};
-    home_.servers_.drop();
+    home_.servers_.close();
     return RenewalLost{"the connection that held the lock of its segment has ended"};
   }
 
   /// With all others of this connection: they are those of one request. Where that cannot be said, its end says it.
   Result<void> release(TimePoint until) override {
     if (!is_held()) return {};
-    if (!home_.ask(home_.release_statement(), Duration(0), until, nullptr)) home_.servers_.drop();
+    if (!home_.ask(home_.release_statement(), Duration(0), until, nullptr)) home_.servers_.close();
     home_.released();
     return {};
   }

@@ -74,9 +74,9 @@ void Transaction::rollback() {
   error_.reset();
   if (!std::exchange(open_, false)) return;
   Database* database = servers_.current();
-  if (!database || !database->usable()) return servers_.drop();
+  if (!database || !database->usable()) return servers_.close();
   const Outcome outcome = ask(*database, "ROLLBACK", clock_, clock_.now() + kRollbackBudget, nullptr);
-  if (std::holds_alternative<Failure>(outcome)) servers_.drop();
+  if (std::holds_alternative<Failure>(outcome)) servers_.close();
 }
 
 void Transaction::send(std::vector<Row>& rows) {

@@ -17,8 +17,8 @@ namespace dlock::redis {
 
 inline constexpr Duration kFirstPollPause =
     std::chrono::milliseconds(10);  ///< between the first two attempts of a waiter that polls
-inline constexpr Duration kLookBudget = std::chrono::seconds(1);    ///< to find out who holds the lock
-inline constexpr Duration kGiveUpBudget = std::chrono::seconds(1);  ///< to take back what may have been created
+inline constexpr Duration kLookBudget = std::chrono::seconds(1);      ///< to find out who holds the lock
+inline constexpr Duration kWithdrawBudget = std::chrono::seconds(1);  ///< to take back what may have been created
 
 /// The part of a lock that is the same for every layout on one deployment: repeats questions until an answer is known,
 /// renews, hears of changes of the lock's key while it is held, and releases. The layout says how the lock is taken and
@@ -79,7 +79,7 @@ class LayoutLock : public LockDriver, protected Acquirer {
   TimePoint attempt_limit(TimePoint until) const;
   /// Of a question about the lock while it is waited for, or after the wait; and of giving up.
   TimePoint look_end() const { return acquisition_.patience().look_end(runtime_.clock.now(), kLookBudget); }
-  TimePoint give_up_end() const { return acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveUpBudget); }
+  TimePoint withdraw_end() const { return acquisition_.patience().withdraw_end(runtime_.clock.now(), kWithdrawBudget); }
   Granted grant(FencingToken token, std::string slot);
 
   std::unique_ptr<Deployment> deployment_;

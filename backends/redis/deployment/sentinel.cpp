@@ -40,7 +40,7 @@ class SentinelPoll {
     while (true) {
       if (auto master = elected(votes_, addresses_.size())) return *master;
       if (asked_.empty()) return not_elected(in_order(), addresses_.size(), master_);
-      if (clock_.now() >= until) give_up();
+      if (clock_.now() >= until) note_silent();
       if (control != nullptr && control->stop_requested()) {
         return Error{ErrorCode::kCancelled, "given up while the sentinels were asked for the master", ""};
       }
@@ -94,7 +94,7 @@ class SentinelPoll {
     return error;
   }
 
-  void give_up() {
+  void note_silent() {
     for (const Connection* sentinel : asked_) {
       const Endpoint& address = sentinel->settings().endpoint;
       votes_.push_back({address, Error{ErrorCode::kUnavailable, address.text() + " did not answer in time", ""}});
@@ -167,14 +167,14 @@ class SentinelDeployment final : public Deployment {
       refused_ = false;
       auto replies = ask(*master_, commands, clock_, until, control);
       if (!replies) {
-        drop();
+        close();
         return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
       }
       const PipelineOutcome outcome = judge(commands, *replies);
       asked_at_ = master_->asked_at();
       if (outcome.kind == PipelineOutcome::Kind::kAnswered) return replies;
       trouble = master_->settings().endpoint.text() + " says " + words_of((*replies)[outcome.at]);
-      if (outcome.refusal != Refusal::kLater) drop();
+      if (outcome.refusal != Refusal::kLater) close();
       if (outcome.kind == PipelineOutcome::Kind::kPartly) {
         return outcome_unknown({ErrorCode::kUnavailable, "the master changed in between: " + trouble, ""});
       }
@@ -194,7 +194,7 @@ class SentinelDeployment final : public Deployment {
   }
 
  private:
-  void drop() {
+  void close() {
     servers_.close_all();
     master_ = nullptr;
   }
@@ -209,14 +209,14 @@ class SentinelDeployment final : public Deployment {
         TRY_ASSIGN(auto confirmed, confirm(until, control));
         if (confirmed) return {};
       }
-      drop();
+      close();
     }
     Duration patience = kFirstSentinelPatience;
     while (true) {
       const TimePoint asked_by = std::min(until, clock_.now() + patience);  // who has failed sooner was not silent
       auto found = discover(asked_by, until, control);
       if (found) return found;
-      drop();
+      close();
       if (!is_passing(found.error()) || (!insists_ && clock_.now() < asked_by)) return found.error();
       trouble = found.error().message;
       patience = std::min(2 * patience, kMostSentinelPatience);

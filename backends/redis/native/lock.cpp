@@ -47,12 +47,12 @@ class NativeLock final : public LayoutLock {
   /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
   /// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this; the
   /// same with a node of a cluster.
-  void give_up() override {
+  void withdraw() override {
     const bool queued = by_ && !by_->arrival.empty();
     const bool reached = queued || unknown_ || denied_ || connection();
     if (!asked_ || !reached) return;
     if (acquisition_.patience().is_once() && !unknown_ && by_) return;  // never in the queue
-    (void)layout_.release(spec_.owner, &spec_.owner, give_up_end());
+    (void)layout_.release(spec_.owner, &spec_.owner, withdraw_end());
   }
 
   Layout& layout() override { return layout_; }
@@ -86,7 +86,7 @@ class NativeLock final : public LayoutLock {
 
   Attempt granted(const AttemptGranted& grant) {
     if (grant.free_only) {
-      if (by_ && !by_->arrival.empty()) give_up();  // wakes the next one
+      if (by_ && !by_->arrival.empty()) withdraw();  // wakes the next one
       return Granted{{}, std::nullopt};
     }
     return LayoutLock::grant(grant.token, grant.slot);

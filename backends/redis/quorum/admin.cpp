@@ -106,7 +106,7 @@ class QuorumAdmin final : public AdminCommon {
   Result<void> release(const LockName& name, const Owner& owner) override {
     TRY_ASSIGN(const auto asked, question(name, owner.text(), {}));
     QuorumRounds round(group_, name, store_);
-    return judge(round, give_command(asked, FencingToken(0)), name, true);
+    return judge(round, release_command(asked, FencingToken(0)), name, true);
   }
 
   /// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a
@@ -199,15 +199,15 @@ class QuorumAdmin final : public AdminCommon {
     return states;
   }
 
-  Result<GiveBack> take_for_ping(const LockName& name) override {
+  Result<Release> take_for_ping(const LockName& name) override {
     const Owner owner = Owner::random();
     TRY_ASSIGN(auto asked, question(name, owner.text(), kPingTtl));
     asked.entry = asked.owner;
     QuorumRounds round(group_, name, store_);
     if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Tally::kWon) {
-      return GiveBack([this, name, owner] { return release(name, owner); });
+      return Release([this, name, owner] { return release(name, owner); });
     }
-    const std::vector<Command> undo{give_command(asked, FencingToken(0)), {"DEL", asked.names.fence}};
+    const std::vector<Command> undo{release_command(asked, FencingToken(0)), {"DEL", asked.names.fence}};
     group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
     return round.silence();
   }
@@ -277,7 +277,7 @@ class QuorumAdmin final : public AdminCommon {
     }
     TRY_ASSIGN(const auto asked, question(name, holder.owner, {}));
     QuorumRounds round(group_, name, store_);
-    const auto [tally, unanswered] = ask_until_known(round, give_command(asked, FencingToken(0)));
+    const auto [tally, unanswered] = ask_until_known(round, release_command(asked, FencingToken(0)));
     if (!tally) return tally.error();
     return unanswered ||
            std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });

@@ -26,7 +26,7 @@ constexpr Duration kWhyBudget = 200ms;
 /// For opening what tells of changes: little beside a lease.
 constexpr Duration kWatchBudget = 500ms;
 /// How long a request that is on its way anyhow is watched.
-constexpr Duration kGiveBackWait = 20ms;
+constexpr Duration kReleaseWait = 20ms;
 
 /// How long one round waits for the servers: min(ttl / 6, 500 ms), at least 50 ms; for a single server min(ttl / 3, 2
 /// s).
@@ -79,7 +79,7 @@ class QuorumLock final : public PollableLock {
         watch(runtime_.clock.now());
         return RenewalRenewed{deadline_, revoked()};
       case Tally::kRefused:
-        tell_back();
+        tell_release();
         return RenewalLost{why_lost(control, until)};
       case Tally::kOpen:
       case Tally::kSilent:
@@ -89,19 +89,19 @@ class QuorumLock final : public PollableLock {
   }
 
   /// Undoes an acquisition whose outcome is not known, always under our own name.
-  Result<void> give_back(TimePoint until) override {
+  Result<void> withdraw(TimePoint until) override {
     group_.refresh();
-    const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);
-    const Tally tally = round_.ask_all(give_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
+    const TimePoint by = std::min(until, runtime_.clock.now() + kReleaseWait);
+    const Tally tally = round_.ask_all(release_command(question(), FencingToken(0)), by, nullptr, count_to_the_end);
     if (tally == Tally::kSilent) return round_.silence();
     return {};
   }
 
   Result<void> release(TimePoint until) override {
     group_.refresh();
-    const Tally tally = round_.ask_all(give_command(question(), token_), std::min(until, round_end()), nullptr,
-                                       asked_back_ ? count_answers : count_renewals, kReleaseGrace);
-    asked_back_ = true;
+    const Tally tally = round_.ask_all(release_command(question(), token_), std::min(until, round_end()), nullptr,
+                                       released_before_ ? count_answers : count_renewals, kReleaseGrace);
+    released_before_ = true;
     return confirmed(tally);
   }
 
@@ -196,7 +196,7 @@ class QuorumLock final : public PollableLock {
     token_ = FencingToken(token_of(counters));
     if (!agree_on_token(control)) {
       const Error error = round_.silence();
-      tell_back();
+      tell_release();
       return error;
     }
     deadline_ = lease_deadline(sent, spec_.ttl);
@@ -215,7 +215,7 @@ class QuorumLock final : public PollableLock {
     }
     const Error error = tally == Tally::kSilent ? round_.silence() : Error{};
     LockState state = round_.state(runtime_.clock.wall(), false);
-    tell_back();
+    tell_release();
     if (tally == Tally::kSilent) return error;
     return Others{std::move(state), until_majority(group_.size(), granted, std::move(remaining))};
   }
@@ -268,11 +268,11 @@ class QuorumLock final : public PollableLock {
   }
 
   /// Gives back the votes that this attempt has got or may get yet, without waiting for the answers.
-  void tell_back() {
+  void tell_release() {
     std::vector<std::vector<Command>> commands(group_.size());
     for (std::size_t i = 0; i < group_.size(); ++i) {
       servers_[i].ours = false;
-      if (round_.votes()[i] != Vote::kRefused) commands[i].push_back(give_command(question_to(i), FencingToken(0)));
+      if (round_.votes()[i] != Vote::kRefused) commands[i].push_back(release_command(question_to(i), FencingToken(0)));
     }
     group_.tell(commands);
   }
@@ -318,7 +318,7 @@ class QuorumLock final : public PollableLock {
   const Runtime runtime_;
   QuorumRounds round_;
   std::string owner_;
-  bool asked_back_ = false;  ///< a release has gone out before
+  bool released_before_ = false;  ///< a release has gone out before
   FencingToken token_;
   TimePoint deadline_{};
   std::vector<Server> servers_;

@@ -70,8 +70,8 @@ Command keep_command(const QuorumQuestion& question, FencingToken token, bool te
   return command(quorum_scripts::kKeep, question, token.text(), tell);
 }
 
-Command give_command(const QuorumQuestion& question, FencingToken token) {
-  return command(quorum_scripts::kGive, question, token.text(), false);
+Command release_command(const QuorumQuestion& question, FencingToken token) {
+  return command(quorum_scripts::kRelease, question, token.text(), false);
 }
 
 Command revoke_command(const QuorumQuestion& question) {

@@ -50,7 +50,7 @@ Command retake_command(const QuorumQuestion& question, FencingToken token);
 Command keep_command(const QuorumQuestion& question, FencingToken token, bool tell = false);
 /// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
 /// (0: does not).
-Command give_command(const QuorumQuestion& question, FencingToken token);
+Command release_command(const QuorumQuestion& question, FencingToken token);
 /// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one.
 Command revoke_command(const QuorumQuestion& question);
 /// Reads the state of the key; changes nothing.

@@ -40,11 +40,11 @@ class RedissonAdmin final : public LayoutAdmin {
   }
 
  private:
-  Result<GiveBack> take_for_ping(const LockName& name) override {
+  Result<Release> take_for_ping(const LockName& name) override {
     TRY_ASSIGN(auto lock, layout_of(name));
     const RedissonAsk ask{.owner = Owner::random(), .ttl = 10s, .info = who_text("ping")};
     TRY(lock.acquire(ask, soon(), nullptr));
-    return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
+    return Release([this, name, owner = ask.owner] { return release(name, owner); });
   }
 
   void forget_ping(const LockName& name) override {

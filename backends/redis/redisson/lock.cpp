@@ -62,11 +62,11 @@ class RedissonLock final : public LayoutLock {
 
   /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
   /// A request that went with a refused AUTH was perhaps done by a server without a password, and so will be this.
-  void give_up() override {
+  void withdraw() override {
     const bool granted = watch_at_.has_value();
     const bool queued = enqueue_ && layout_.kind() == RedissonKind::kFair;
     if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-    (void)layout_.release(spec_.owner, &spec_.owner, give_up_end());
+    (void)layout_.release(spec_.owner, &spec_.owner, withdraw_end());
   }
 
   Layout& layout() override { return layout_; }

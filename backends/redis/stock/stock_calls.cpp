@@ -103,8 +103,8 @@ Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, st
     if (unasked != behind.end()) return not_confirmed(*error_of(*unasked, store_));
     replicas.know(deployment_->known_replicas());
     const auto outcome = replicas.judge(behind);
-    if (outcome == ReplicaCheck::Outcome::kMet) return replies;
-    if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
+    if (outcome == ReplicaCheck::Confirmation::kMet) return replies;
+    if (outcome == ReplicaCheck::Confirmation::kUnmet) return unreplicated(replicas.text());
   }
 }
 

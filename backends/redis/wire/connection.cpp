@@ -56,7 +56,7 @@ struct Connection::Impl {
 
     bool may_ask() const { return authenticated && in_database && known; }
     bool is_over(std::size_t outstanding) const { return due.empty() && (outstanding == 0 || !may_ask()); }
-    void let_go() {
+    void send_held() {
       if (may_ask()) outbox += std::exchange(held, {});
     }
   };
@@ -295,12 +295,12 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
   if (kind == Greeting::kHello) {
     session->denied = not_alone(reply, settings.alone, name());
     session->known = session->known || !session->denied;
-    session->let_go();
+    session->send_held();
     return {};
   }
   if (!reply.is_error()) {
     session->authenticated = true;
-    session->let_go();
+    session->send_held();
     return {};
   }
   if (is_for_later(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
@@ -319,7 +319,7 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
   Session& s = *session;
   if (!reply.is_error()) {
     s.in_database = true;
-    s.let_go();
+    s.send_held();
     return {};
   }
   if (is_for_later(reply)) {

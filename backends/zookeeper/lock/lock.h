@@ -47,7 +47,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
-  void give_up() override { leave_queue(); }
+  void withdraw() override { leave_queue(); }
 
   Result<Outcome> try_once(Control& control);
   bool may_begin_anew(const Error& error, TimePoint until);

@@ -46,7 +46,7 @@ Renewal ToyLock::renew(Control* /*control*/, TimePoint /*until*/) {
   return RenewalLost{"it is not ours any more"};
 }
 
-Result<void> ToyLock::give_back(TimePoint until) {
+Result<void> ToyLock::withdraw(TimePoint until) {
   const auto released = release(until);
   return released || released.error().code == ErrorCode::kLost ? Result<void>() : released;
 }

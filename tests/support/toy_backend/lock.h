@@ -16,7 +16,7 @@ class ToyLock final : public PollableLock {
 
   Attempt take(Control& control) override;
   Renewal renew(Control* control, TimePoint until) override;
-  Result<void> give_back(TimePoint until) override;
+  Result<void> withdraw(TimePoint until) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
   Result<LockState> read_state(TimePoint until, Control* control) override;

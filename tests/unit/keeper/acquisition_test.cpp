@@ -63,7 +63,7 @@ struct ScriptedLock final : Acquirer {
     return LockState{spec.name, "store", Mode::kExclusive, 0, {holder}, {another, we}};
   }
 
-  void give_up() override { ++given_up; }
+  void withdraw() override { ++given_up; }
 
   static Duration since(TimePoint when) { return when - FakeClock::start(); }
   bool is_out() const { return clock.now() >= out_from && clock.now() < out_until; }

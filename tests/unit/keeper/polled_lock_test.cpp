@@ -31,7 +31,7 @@ struct ScriptedStore final : PollableLock {
     return answer();
   }
   Renewal renew(Control* /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
-  Result<void> give_back(TimePoint /*until*/) override {
+  Result<void> withdraw(TimePoint /*until*/) override {
     ++given_back;
     return {};
   }

@@ -62,11 +62,11 @@ class Layout final : public AdminCommon {
     return known;
   }
   Result<void> check_has_tokens() const override { return no_tokens ? Result<void>(*no_tokens) : Result<void>(); }
-  Result<GiveBack> take_for_ping(const LockName& name) override {
+  Result<Release> take_for_ping(const LockName& name) override {
     if (no_names) return *no_names;
     done += "take";
     clock_.advance(3ms);
-    return GiveBack([this, name] {
+    return Release([this, name] {
       done += states.contains(name) ? " give an other's" : " give";
       clock_.advance(4ms);
       return Result<void>();

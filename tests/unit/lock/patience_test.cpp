@@ -133,11 +133,11 @@ TEST_CASE("what is asked beside the attempts, and giving up, are over a second b
   CHECK(patience.look_end(at(59s) + 500ms, 1s) == at(60s));
   CHECK(patience.look_end(at(60s) - 1ms, 1s) == at(60s) + 99ms);
   CHECK(patience.look_end(at(60s) + 500ms, 1s) == at(61s));
-  CHECK(patience.give_up_end(at(59s) + 900ms, 1s) == at(60s) + 900ms);
-  CHECK(patience.give_up_end(at(60s) + 500ms, 1s) == at(61s));
-  CHECK(patience.give_up_end(at(61s), 1s) == at(61s) + 100ms);
+  CHECK(patience.withdraw_end(at(59s) + 900ms, 1s) == at(60s) + 900ms);
+  CHECK(patience.withdraw_end(at(60s) + 500ms, 1s) == at(61s));
+  CHECK(patience.withdraw_end(at(61s), 1s) == at(61s) + 100ms);
   CHECK(Patience(WaitPolicy{}).look_end(at(9s), 1s) == at(10s));
-  CHECK(Patience(WaitPolicy{}).give_up_end(at(9s), 1s) == at(10s));
+  CHECK(Patience(WaitPolicy{}).withdraw_end(at(9s), 1s) == at(10s));
 }
 
 TEST_CASE("a wait that is shorter than the connection's time ends the first contact, which has a second") {

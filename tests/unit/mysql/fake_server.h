@@ -113,7 +113,7 @@ class FakeServer {
       return taken;
     }
     void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-    void abandon() override { broken_ = true; }
+    void close() override { broken_ = true; }
     bool usable() override { return !broken_ && !server_.down; }
 
    private:

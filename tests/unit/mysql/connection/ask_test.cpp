@@ -24,7 +24,7 @@ class SlowDatabase final : public Database {
     return Answer{};
   }
   void add_interest(std::vector<pollfd>&) const override {}
-  void abandon() override { broken = true; }
+  void close() override { broken = true; }
   bool usable() override { return !broken; }
 
   bool broken = false;

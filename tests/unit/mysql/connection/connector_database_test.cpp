@@ -151,7 +151,7 @@ TEST_CASE("mysql/connector: a call that is abandoned has its outcome at once, ev
   const auto database = connect_by_connector(server.settings());
   server.accept();
   CHECK_FALSE(database->outcome());
-  database->abandon();
+  database->close();
   const Failure failure = failure_of(database->outcome());
   CHECK(failure.cut_off);
   CHECK(failure.cancelled);
@@ -167,7 +167,7 @@ TEST_CASE("mysql/connector: a server that is waited for sees that it was abandon
   server.greet();
   CHECK(server.hear().value_or("").find("app") != std::string::npos);
   CHECK_FALSE(database->outcome());
-  database->abandon();
+  database->close();
   CHECK(server.hear() == "");
 }
 
