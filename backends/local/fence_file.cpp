@@ -14,6 +14,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
 
 namespace dlock::local {
@@ -170,12 +171,7 @@ Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingT
   const FenceVerdict verdict = judge(slots, resource.text());
   if (!verdict.damage.empty()) return damaged(fences, file_name, resource, verdict.damage);
   const FenceSlot& before = slots[verdict.current];
-  if (token.value() < before.token) {
-    return Error{ErrorCode::kLost,
-                 "token " + token.text() + " is too old for " + resource.text() + ": " + std::to_string(before.token) +
-                     " was already seen",
-                 "another holder got the lock in between: stop"};
-  }
+  if (token.value() < before.token) return token_too_old(resource, token, std::to_string(before.token));
   if (token.value() > before.token) {
     TRY(remember(fd->get(), resource, before.generation + 1, token));
   }

@@ -305,7 +305,7 @@ Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
 Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
   const TimePoint until = soon();
   auto passed = in_session(until, [&](Calls& calls) {
-    return pass_fence(calls, own_directory(ensemble_.root(), "fences"), one_part(resource), token, until);
+    return pass_fence(calls, own_directory(ensemble_.root(), "fences"), resource, token, until);
   });
   calls_.reset();  // nothing of it is left to the command
   if (!passed) return passed.error();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/fence.h"
 
+#include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/lock/store.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -12,9 +14,9 @@ Result<Answer> change(Calls& calls, Change one, TimePoint until) {
 
 }  // namespace
 
-Result<void> pass_fence(Calls& calls, const std::string& directory, const std::string& name, FencingToken token,
+Result<void> pass_fence(Calls& calls, const std::string& directory, const LockName& resource, FencingToken token,
                         TimePoint until) {
-  const std::string path = directory + "/" + name;
+  const std::string path = directory + "/" + one_part(resource);
   while (true) {
     // Through the leader: a server that lags could show a lower one.
     TRY(calls.call_until(ask_sync(path), until, nullptr));
@@ -31,10 +33,7 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
         return Error{ErrorCode::kMisconfigured, path + " on " + calls.store() + " does not hold a token",
                      "find out who wrote it; after deleting it the highest token is forgotten"};
       }
-      if (token < *highest) {
-        return Error{ErrorCode::kLost,
-                     "token " + token.text() + " is older than " + highest->text() + ", which this resource has seen"};
-      }
+      if (token < *highest) return token_too_old(resource, token, highest->text());
       if (token == *highest) return {};
       changed = change(calls, set_node(path, token.text(), seen.stat.version), until);
     }

@@ -3,12 +3,13 @@
 
 #include "backends/zookeeper/session/calls.h"
 #include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_name.h"
 
 namespace dlock::zookeeper {
 
-/// Remembers the highest token in a persistent node `directory`/`name`; changed only against the version that was read.
-/// Lost for a lower token.
-Result<void> pass_fence(Calls& calls, const std::string& directory, const std::string& name, FencingToken token,
+/// Remembers the highest token of `resource` in a persistent node in `directory`, changed only against the version that
+/// was read. Lost for a lower token.
+Result<void> pass_fence(Calls& calls, const std::string& directory, const LockName& resource, FencingToken token,
                         TimePoint until);
 
 }  // namespace dlock::zookeeper

@@ -25,6 +25,13 @@ Error not_held(const LockName& name) {
           "see who holds it: dlock inspect " + name.typed()};
 }
 
+Error token_too_old(const LockName& resource, FencingToken token, const std::string& seen, const std::string& by) {
+  return {ErrorCode::kLost,
+          "token " + token.text() + " is too old for " + resource.text() + ": " + seen + " was already seen" +
+              (by.empty() ? "" : " by " + by),
+          "another holder got the lock in between: stop"};
+}
+
 Error other_holders(const LockName& name) {
   return {ErrorCode::kConflict, name.text() + " has other holders now; nothing was freed"};
 }

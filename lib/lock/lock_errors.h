@@ -22,6 +22,9 @@ Error no_present_holder(FencingToken token, const LockName& name);
 /// Lost: the owner that a renewal or release names does not hold the lock, or no longer.
 Error not_held(const LockName& name);
 
+/// Lost: `resource` has seen a higher token, `seen`; by which server, where several are asked.
+Error token_too_old(const LockName& resource, FencingToken token, const std::string& seen, const std::string& by = {});
+
 /// Conflict: the holders are not those that were shown.
 Error other_holders(const LockName& name);
 

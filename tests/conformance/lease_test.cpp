@@ -298,6 +298,8 @@ TEST_CASE("a fence lets the highest token pass, the same one again, and no lower
     const auto low = w.b.fence(resource, FencingToken(9), {});
     REQUIRE_FALSE(low);
     CHECK(low.error().code == ErrorCode::kLost);
+    CHECK(low.error().message.find("token 9 is too old for " + resource.text() + ": 10 was already seen") !=
+          std::string::npos);
     REQUIRE(w.a.fence(resource, FencingToken(11), {}));
     CHECK_FALSE(w.b.fence(resource, FencingToken(10), {}));
     REQUIRE(connect_store(w.fixture.store)->fence(resource, FencingToken(11), {}));

@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/doctor.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::mysql {
 namespace {
@@ -66,8 +67,7 @@ Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token,
   TRY_ASSIGN(const auto seen, run("SELECT token FROM " + table + " WHERE name=" + name));
   const std::string highest = seen.rows.empty() ? "?" : text_of(seen.rows[0], 0);
   if (highest == token.text()) return UniqueFd();
-  return Error{ErrorCode::kLost,
-               resource.text() + ": token " + token.text() + " is out of date, " + highest + " was seen"};
+  return token_too_old(resource, token, highest);
 }
 
 Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {

@@ -116,8 +116,7 @@ Result<void> Layout::fence(FencingToken token, TimePoint until) {
                  nullptr));
   if (answer.front().text == "passed") return {};
   if (answer.front().text != "lower" || answer.size() != 2) return not_understood(store_);
-  const std::string seen = printable(answer[1].text, kForeignWords);
-  return Error{ErrorCode::kLost, key() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
+  return token_too_old(name_, token, printable(answer[1].text, kForeignWords));
 }
 
 }  // namespace dlock::redis

@@ -123,9 +123,7 @@ class QuorumAdmin final : public AdminCommon {
       if (answers[i].error && answers[i].error->code == ErrorCode::kDenied) ++denied;
       const bool understood = reply && !reply->elements.empty() && reply->elements[0].is_text();
       if (understood && reply->elements[0].text == "lower" && reply->elements.size() == 2) {
-        return Error{ErrorCode::kLost, resource.text() + ": token " + token.text() + " is out of date, " +
-                                           printable(reply->elements[1].text, kForeignWords) + " was seen by " +
-                                           group_.name(i)};
+        return token_too_old(resource, token, printable(reply->elements[1].text, kForeignWords), group_.name(i));
       }
       if (understood && reply->elements[0].text == "passed") ++passed;
       else if (reply) reasons += (reasons.empty() ? "" : "; ") + group_.name(i) + ": " + reply_error(*reply).message;
