@@ -11,6 +11,7 @@
 #include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::zookeeper {
@@ -20,8 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
-constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
-constexpr Duration kNextSession = 40ms;
+constexpr Duration kSession = 10s;       ///< nothing of ours depends on it
 constexpr Duration kModeBudget = 200ms;  ///< to learn whether a server is alone
 
 /// The directory of the lock that this node shows to be in use; nullopt if it shows none. A semaphore has its leases,
@@ -75,8 +75,8 @@ std::invoke_result_t<Read, Calls&> ZookeeperAdmin::in_session(TimePoint until, c
     TRY_ASSIGN(const auto calls, session(until));
     auto answer = read(*calls);
     if (answer || calls_->state() != SessionState::kExpired) return answer;
-    if (runtime_.clock.now() + kNextSession >= until) return ends_every_session(store());
-    runtime_.clock.sleep_until(runtime_.clock.now() + kNextSession);
+    if (runtime_.clock.now() + kAskAgainPause >= until) return ends_every_session(store());
+    runtime_.clock.sleep_until(runtime_.clock.now() + kAskAgainPause);
   }
 }
 

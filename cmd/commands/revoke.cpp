@@ -25,7 +25,6 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFirstPause = 10ms;  ///< between looks; grows to the last one
 constexpr Duration kLastPause = 200ms;
-constexpr Duration kAskAgainPause = 40ms;
 
 class Revocation {
  public:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/random.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock {
@@ -11,10 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kReconnectPause = 40ms;  ///< or up to twice as long
-constexpr Duration kOutagePause = 125ms;    ///< when it may last long: as seldom as a lock is asked for by polling
-constexpr Duration kWhoPause = 1s;          ///< before the holder is asked for again, where it is not known
-constexpr Duration kSilence = 5s;           ///< of the store about the holder, before it is reported as an outage
+constexpr Duration kOutagePause = 125ms;  ///< when it may last long: as seldom as a lock is asked for by polling
+constexpr Duration kWhoPause = 1s;        ///< before the holder is asked for again, where it is not known
+constexpr Duration kSilence = 5s;         ///< of the store about the holder, before it is reported as an outage
 
 }  // namespace
 
@@ -62,7 +62,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
 /// The store could not be asked for the holder: "who" is answered once it can be again.
 void Acquisition::pause_in_outage(Control& control) {
   const TimePoint now = runtime_.clock.now();
-  const Duration least = patience_.is_long_outage(now) ? kOutagePause : kReconnectPause;
+  const Duration least = patience_.is_long_outage(now) ? kOutagePause : kAskAgainPause;
   rest(runtime_.clock, *earlier(now + least + jitter(least), patience_.until()), &control);
 }
 

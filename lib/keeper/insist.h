@@ -13,6 +13,9 @@
 
 namespace dlock {
 
+/// Before a store that could not be reached is asked again.
+inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
+
 /// The answer to a question that was repeated until it was known.
 template <typename Answer>
 struct Insisted {

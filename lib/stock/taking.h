@@ -25,7 +25,6 @@ Result<StockTaken> take_when_possible(const StockRequest& request, const StockAt
 /// and has no answer. `control` may be nullptr.
 template <typename Call>
 auto insist(Call call, TimePoint until, Clock& clock, Control* control) {
-  constexpr Duration kPause = std::chrono::milliseconds(40);
   constexpr Duration kLeastTime = std::chrono::milliseconds(100);
   std::optional<Error> last;
   const auto in_time = [&]() -> decltype(call(CallLimit{until, control})) {
@@ -34,7 +33,7 @@ auto insist(Call call, TimePoint until, Clock& clock, Control* control) {
     if (!answer) last = answer.error();
     return answer;
   };
-  return insist(clock, until, kPause, in_time, control).answer;
+  return insist(clock, until, kAskAgainPause, in_time, control).answer;
 }
 
 /// A segment to begin with, by chance.

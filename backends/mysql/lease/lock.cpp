@@ -6,6 +6,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/lease/admin.h"
 #include "lib/base/random.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
@@ -20,8 +21,7 @@ constexpr Duration kFirstPause = 10ms;    ///< of who looks by itself
 constexpr Duration kLongestPause = 200ms;
 constexpr Duration kCollisionPause = 1ms;
 constexpr Duration kQuickPause = 5ms;
-constexpr int kQuickAttempts = 20;      ///< after a gate that is being passed, when we may not wait
-constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
+constexpr int kQuickAttempts = 20;  ///< after a gate that is being passed, when we may not wait
 constexpr Duration kLookBudget = 1s;
 constexpr Duration kQueueBeat = 1s;  ///< between two signs of life in the poll queue
 constexpr Duration kQueueAlive = 3s;
@@ -201,7 +201,7 @@ void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   } else if (const auto* failure = std::get_if<Failure>(&*waited.outcome)) {
     if (waited.went_on) servers_.close();  // whether it has the gate is not worth knowing
     if (is_without_named_locks(failure->code)) store_.gates_refused();
-    else acquisition_.pause(earlier(runtime_.clock.now() + jitter(kRetryPause), until), control);
+    else acquisition_.pause(earlier(runtime_.clock.now() + jitter(kAskAgainPause), until), control);
   }
 }
 

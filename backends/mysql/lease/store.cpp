@@ -19,8 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr char kColumns[] = "MAX(version),MAX(fence),MAX(mode),MAX(permits),MAX(holders)";
 constexpr char kGate[] = "@dlock_gate";
-constexpr Duration kReadAgainPause = 40ms;  ///< before a server that could not be reached is asked again
-constexpr Duration kShortestRest = 1ms;     ///< after a lost race; then longer each time
+constexpr Duration kShortestRest = 1ms;  ///< after a lost race; then longer each time
 constexpr Duration kLongestRest = 200ms;
 constexpr std::size_t kFirstColumn = 4;  // after gate, time, connection and read_only
 
@@ -288,7 +287,7 @@ Result<std::optional<LeaseStore::Rewritten>> LeaseStore::rewrite(const Rewrite& 
       rest_after_race(races, until);
     }
   };
-  return dlock::insist(clock(), until, kReadAgainPause, attempt, control).answer;
+  return dlock::insist(clock(), until, kAskAgainPause, attempt, control).answer;
 }
 
 /// Where a hundred change it at the same time, most of what they send would be in vain.

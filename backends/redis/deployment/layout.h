@@ -17,9 +17,6 @@
 
 namespace dlock::redis {
 
-/// The pause before a server that could not be reached is asked again.
-inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
-
 struct AttemptGranted {
   FencingToken token;
   std::string slot = {};

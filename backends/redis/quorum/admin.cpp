@@ -24,7 +24,6 @@ using namespace std::chrono_literals;
 constexpr Duration kGroupConnectTimeout = 5s;
 constexpr Duration kRound = 2s;
 constexpr Duration kPingTtl = 5s;
-constexpr Duration kGroupRetryPause = 40ms;  ///< before servers that could not be reached are asked again
 constexpr Duration kLeastForAnswer = 400ms;  ///< with less left they would only be said not to have answered
 
 Tally count_all(std::span<const Vote> votes) {
@@ -240,7 +239,7 @@ class QuorumAdmin final : public AdminCommon {
 
   Insisted<Result<Tally>> ask_until_known(QuorumRounds& round, const Command& command) {
     const TimePoint until = by();
-    return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Tally> {
+    return insist(runtime_.clock, until - kLeastForAnswer, kAskAgainPause, [&]() -> Result<Tally> {
       const Tally tally = round.ask_all(command, until, nullptr, count_all);
       if (tally == Tally::kSilent) return round.silence();
       return tally;

@@ -9,6 +9,7 @@
 #include "backends/zookeeper/lock/slots.h"
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/human_text.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::zookeeper {
@@ -18,8 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth watching
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
-constexpr Duration kRetryPause = 40ms;
-constexpr Duration kGatePasses = 1s;  ///< whoever does not pass it by then is stopped
+constexpr Duration kGatePasses = 1s;     ///< whoever does not pass it by then is stopped
 constexpr int kGoneTries = 5;
 constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
 
@@ -95,7 +95,7 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
   auto outcome = try_once(control);
   while (!outcome && may_begin_anew(outcome.error(), until) && !control.stop_requested()) {
     acquisition_.trace("tried again: " + outcome.error().message);
-    acquisition_.pause(runtime_.clock.now() + kRetryPause, control);
+    acquisition_.pause(runtime_.clock.now() + kAskAgainPause, control);
     outcome = try_once(control);
   }
   while (outcome && *outcome == Outcome::kBusy && is_next_soon(until, control)) outcome = try_once(control);
