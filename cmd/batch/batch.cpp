@@ -34,7 +34,6 @@ constexpr Duration kAskAgain = 10s;   ///< how long a block is asked again, unle
 constexpr Duration kCallBudget = 5s;  ///< one call for a block
 constexpr Duration kLastWords = 2s;   ///< how long the last answers wait for their reader once a signal wants an end
 constexpr std::size_t kPipePiece = 4096;  ///< what a pipe that poll() says is ready takes at once
-constexpr int kCut = 75;
 
 class Batch {
  public:
@@ -209,7 +208,7 @@ class Batch {
     if (cut) say_not_started();
     if (failure_) return exit_status(failure_->code);
     if (unknown_) return exit_status(ErrorCode::kUnavailable);
-    if (cut) return kCut;
+    if (cut) return exit_status(ErrorCode::kBusy);
     return first_error_ ? exit_status(*first_error_) : 0;
   }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "cmd/show/exit_status.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
@@ -26,7 +27,7 @@ std::string with_why(std::string word, const std::string& why) {
 std::string end_of_command(const Episode& episode) {
   if (episode.outcome == "overheld") return "ended by --max-hold";
   if (episode.outcome == "exec_failed")
-    return "could not be started (" + std::to_string(episode.exit_code.value_or(71)) + ")";
+    return "could not be started (" + std::to_string(episode.exit_code.value_or(exit_status(ErrorCode::kSystem))) + ")";
   if (episode.signal) return "died of " + signal_text(*episode.signal);
   if (!episode.exit_code) return episode.outcome == "interrupted" ? "interrupted" : "released";
   return *episode.exit_code == 0 ? "ok" : "exit " + std::to_string(*episode.exit_code);
