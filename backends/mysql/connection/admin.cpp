@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "backends/mysql/connection/doctor.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/lock/lock_errors.h"

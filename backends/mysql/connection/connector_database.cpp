@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "backends/mysql/connection/connector_session.h"
-#include "backends/mysql/connection/wire_guard.h"
 #include "lib/base/clock.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/unique_fd.h"

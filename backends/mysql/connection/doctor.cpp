@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/connection/doctor.h"
+#include "backends/mysql/connection/admin.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/connection/wire_guard.h"
+#include "backends/mysql/connection/connector_session.h"
 
 #include <fcntl.h>
 #include <mariadb/mysql.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/lease/process_list.h"
+#include "backends/mysql/lease/store.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "backends/mysql/connection/doctor.h"
+#include "backends/mysql/connection/admin.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
