@@ -32,27 +32,27 @@ bool has_stranger(const std::vector<Participant>& participants) {
 
 }  // namespace
 
-Result<BoundAdmin::Present> BoundAdmin::present(const LockName& name) {
+Result<BoundAdmin::HolderSession> BoundAdmin::holder_of(const LockName& name) {
   LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, servers_);
   TRY_ASSIGN(const auto holder, store.holder(soon()));
   TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
   if (reading.galera) return of_one_node(servers_.server(), settings_.strategy);
-  if (holder == std::uint64_t{0}) return Present{{}, 0, reading.now};
+  if (holder == std::uint64_t{0}) return HolderSession{{}, 0, reading.now};
   for (const LeaseHolder& one : reading.row.holders) {
     const bool lives =
         holder.has_value() ? *holder == one.connection : servers_.is_live_session(one.connection, soon());
-    if (lives) return Present{{participant_of(one)}, one.connection, reading.now};
+    if (lives) return HolderSession{{participant_of(one)}, one.connection, reading.now};
   }
-  return Present{{another_session(holder.value_or(0))}, holder.value_or(0), reading.now};
+  return HolderSession{{another_session(holder.value_or(0))}, holder.value_or(0), reading.now};
 }
 
 Result<LockState> BoundAdmin::inspect(const LockName& name) {
   const WallTime asked = runtime_.clock.wall();
-  auto holders = present(name);
+  auto holders = holder_of(name);
   for (int look = 1; look < kLooks && holders && has_stranger(holders->participants); ++look) {
     runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
-    holders = present(name);
+    holders = holder_of(name);
   }
   if (!holders) return holders.error();
   const WallTime answered = runtime_.clock.wall();
@@ -90,7 +90,7 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
 /// Ends the session that holds it; the server frees what it held.
 Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
                                                 const std::string& /*by*/) {
-  TRY_ASSIGN(const auto holders, present(name));
+  TRY_ASSIGN(const auto holders, holder_of(name));
   if (holders.participants.empty() && shown.holders.empty()) return ForceReleased{};
   const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
   if (!std::equal(holders.participants.begin(), holders.participants.end(), shown.holders.begin(), shown.holders.end(),
@@ -131,7 +131,7 @@ Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
   for (const LockName& name : live) {
     LeaseStore record(servers_, settings_.strategy, name);
     TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
-    TRY_ASSIGN(const auto holders, present(name));
+    TRY_ASSIGN(const auto holders, holder_of(name));
     if (!holders.participants.empty() || reading.row.holders.empty()) continue;
     if (!dry_run) {
       LeaseRow next = reading.row;

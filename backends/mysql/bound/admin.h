@@ -28,13 +28,13 @@ class BoundAdmin final : public MysqlAdmin {
   void forget_ping(const LockName& name) override;
 
   /// The holder, by the sessions of the server, if there is one.
-  struct Present {
+  struct HolderSession {
     std::vector<Participant> participants;
     std::uint64_t session = 0;  ///< the server's id of its session; 0: not known, as that of a row without a record
     ServerTime now = 0;
   };
 
-  Result<Present> present(const LockName& name);
+  Result<HolderSession> holder_of(const LockName& name);
   Result<void> end_holder(const LockName& name, std::uint64_t session, TimePoint until);
 };
 

@@ -84,7 +84,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   // The lease counts from a request that the connection answered after it had the lock.
   LeaseReading record;
   record.sent = now;
-  const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
+  const AnswerOrFailure answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
   return granted(record, until, control);
 }

@@ -93,12 +93,12 @@ BoundStore::BoundStore(const Settings& settings, const LockName& name, Servers& 
       lock_(session_lock(name)),
       where_(where(settings.row, name)) {}
 
-Outcome BoundStore::ask(const std::string& statement, TimePoint until, Control* control) {
+AnswerOrFailure BoundStore::ask(const std::string& statement, TimePoint until, Control* control) {
   return mysql::ask(*servers_.current(), statement, servers_.clock(), until, control);
 }
 
 Result<Answer> BoundStore::say(const std::string& statement, TimePoint until, Control* control) {
-  Outcome outcome = ask(statement, until, control);
+  AnswerOrFailure outcome = ask(statement, until, control);
   if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
   return error_of(std::get<Failure>(outcome), servers_.server());
 }
@@ -114,7 +114,7 @@ Result<void> BoundStore::make_own_row(TimePoint until, Control* control) {
   }
   TRY(say(kShortLockWait, until, control));
   const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
-  const Outcome made = ask(insert, until, control);
+  const AnswerOrFailure made = ask(insert, until, control);
   const auto* failure = std::get_if<Failure>(&made);
   if (failure && !is_worth_repeating(failure->code)) return error_of(*failure, servers_.server());
   return {};
@@ -140,7 +140,7 @@ Result<void> BoundStore::check_user_row(TimePoint until, Control* control) {
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
   }
   // Not of the locking query: to explain that, the server reads the row, with the lock.
-  const Outcome explained = ask("EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM " + where_, until, control);
+  const AnswerOrFailure explained = ask("EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM " + where_, until, control);
   if (const auto* failure = std::get_if<Failure>(&explained)) {
     if (!is_wrong_table(failure->code)) return error_of(*failure, server);
     return Error{ErrorCode::kMisconfigured,
@@ -185,7 +185,7 @@ Result<void> BoundStore::begin_wait(const WaitingNote& note, int seconds, TimePo
   return {};
 }
 
-Result<BoundStore::Got> BoundStore::waited(const Outcome& outcome, TimePoint until) {
+Result<BoundStore::Got> BoundStore::waited(const AnswerOrFailure& outcome, TimePoint until) {
   const std::string& server = servers_.server();
   const auto* answer = std::get_if<Answer>(&outcome);
   if (strategy_ == Strategy::kSession && answer) {

@@ -30,7 +30,7 @@ class BoundStore {
   /// Begins to wait in the queue of the server. REQUIRES: nothing is held.
   Result<void> begin_wait(const WaitingNote& note, int seconds, TimePoint until, Control* control);
   /// Meaning of the outcome of that wait. kNo: its time is over, or the server has ended it.
-  Result<Got> waited(const Outcome& outcome, TimePoint until);
+  Result<Got> waited(const AnswerOrFailure& outcome, TimePoint until);
 
   /// Releases the lock; the connection stays usable.
   Result<void> release(TimePoint until);
@@ -40,7 +40,7 @@ class BoundStore {
   Result<std::optional<std::uint64_t>> holder(TimePoint until);
 
  private:
-  Outcome ask(const std::string& statement, TimePoint until, Control* control);
+  AnswerOrFailure ask(const std::string& statement, TimePoint until, Control* control);
   Result<Answer> say(const std::string& statement, TimePoint until, Control* control);
   Result<void> check_user_row(TimePoint until, Control* control);
   Result<void> make_own_row(TimePoint until, Control* control);

@@ -21,12 +21,12 @@ constexpr std::size_t kStack = 512UL * 1024;  ///< touched only as far as it is 
 constexpr int kGoodbye = 100;                 ///< ms
 
 /// The next statement is to be sent.
-bool goes_on(const Outcome& outcome) {
+bool goes_on(const AnswerOrFailure& outcome) {
   const auto* answer = std::get_if<Answer>(&outcome);
   return answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
 }
 
-bool ends_connection(const Outcome& outcome) {
+bool ends_connection(const AnswerOrFailure& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure && failure->cut_off;
 }
@@ -65,7 +65,7 @@ class Exchange {
     return went_on_ || !next_.empty();
   }
 
-  std::optional<Outcome> take() {
+  std::optional<AnswerOrFailure> take() {
     eventfd_t given = 0;
     if (eventfd_read(ready_.get(), &given) != 0) return std::nullopt;
     const std::lock_guard hold(mutex_);
@@ -97,8 +97,8 @@ class Exchange {
   }
 
  private:
-  Outcome carry_out(ConnectorSession& session, const std::string& statement) {
-    Outcome outcome = session.execute(statement);
+  AnswerOrFailure carry_out(ConnectorSession& session, const std::string& statement) {
+    AnswerOrFailure outcome = session.execute(statement);
     const std::string next = follower(goes_on(outcome));
     if (next.empty()) return outcome;
     const TimePoint sent = SystemClock().now();
@@ -123,7 +123,7 @@ class Exchange {
     }
   }
 
-  void give(Outcome outcome) {
+  void give(AnswerOrFailure outcome) {
     if (ends_connection(outcome)) guard_.shut_out();  // the library has closed it, and the server is to see that
     {
       const std::lock_guard hold(mutex_);
@@ -140,7 +140,7 @@ class Exchange {
   std::optional<std::string> statement_;  ///< guarded, as all below
   std::string next_;                      ///< after it
   bool went_on_ = false;                  ///< next_ was sent
-  std::optional<Outcome> outcome_;
+  std::optional<AnswerOrFailure> outcome_;
   bool dismissed_ = false;
 };
 
@@ -192,7 +192,7 @@ class ConnectorDatabase final : public Database {
 
   bool went_on() const override { return exchange_->went_on(); }
 
-  std::optional<Outcome> outcome() override {
+  std::optional<AnswerOrFailure> outcome() override {
     if (!busy_) return std::nullopt;
     auto outcome = outcome_ ? std::exchange(outcome_, std::nullopt) : exchange_->take();
     if (!outcome) return outcome;
@@ -225,8 +225,8 @@ class ConnectorDatabase final : public Database {
 
  private:
   const std::shared_ptr<Exchange> exchange_;
-  std::optional<Outcome> outcome_;  ///< known without the thread
-  bool busy_ = true;                ///< begun, and its outcome not taken
+  std::optional<AnswerOrFailure> outcome_;  ///< known without the thread
+  bool busy_ = true;                        ///< begun, and its outcome not taken
   bool broken_ = false;
 };
 

@@ -193,14 +193,14 @@ Failure ConnectorSession::too_much() const {
   return {kTooMuch, "more than " + std::to_string(settings_.longest_answer / 1024) + " KiB", true, false};
 }
 
-bool ConnectorSession::ended_behind_certificate(const Outcome& outcome) const {
+bool ConnectorSession::ended_behind_certificate(const AnswerOrFailure& outcome) const {
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure && settings_.tls && !settings_.tls->cert_file.empty() && may_be_refused(*failure);
 }
 
-Outcome ConnectorSession::connect() {
+AnswerOrFailure ConnectorSession::connect() {
   guard_.allow(settings_.longest_answer);
-  Outcome outcome = try_to_connect();
+  AnswerOrFailure outcome = try_to_connect();
   if (ended_behind_certificate(outcome)) {  // a reset can overtake the alert that says why
     guard_.forget();
     outcome = try_to_connect();
@@ -245,7 +245,7 @@ void ConnectorSession::begin(bool with_galera) {
   }
 }
 
-Outcome ConnectorSession::try_to_connect() {
+AnswerOrFailure ConnectorSession::try_to_connect() {
   try {
     open();
     statement_.reset(connection_->createStatement());
@@ -288,7 +288,7 @@ Answer ConnectorSession::run_batch(const std::string& text) {
   return all;
 }
 
-Outcome ConnectorSession::execute(const std::string& text) {
+AnswerOrFailure ConnectorSession::execute(const std::string& text) {
   if (!statement_) return Failure{0, "not connected", true, false};
   guard_.allow(settings_.longest_answer);
   try {

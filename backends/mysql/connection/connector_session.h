@@ -104,12 +104,12 @@ class ConnectorSession {
   ConnectorSession(const ConnectorSession&) = delete;
   ConnectorSession& operator=(const ConnectorSession&) = delete;
 
-  Outcome connect();                         ///< once, before all else
-  Outcome execute(const std::string& text);  ///< a statement, or a batch
+  AnswerOrFailure connect();                         ///< once, before all else
+  AnswerOrFailure execute(const std::string& text);  ///< a statement, or a batch
 
  private:
-  Outcome try_to_connect();
-  bool ended_behind_certificate(const Outcome& outcome) const;
+  AnswerOrFailure try_to_connect();
+  bool ended_behind_certificate(const AnswerOrFailure& outcome) const;
   void open();                   ///< throws what the library throws
   void begin(bool with_galera);  ///< the same
   bool is_encrypted();

@@ -12,7 +12,7 @@ constexpr Duration kLastWait = std::chrono::milliseconds(400);
 
 }  // namespace
 
-Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control) {
+AnswerOrFailure await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control) {
   bool stop = false;
   const TimePoint soon = clock.now() + kSoonAnswered;
   for (bool waited = false;; waited = true) {
@@ -33,7 +33,7 @@ Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, 
   }
 }
 
-Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control) {
+AnswerOrFailure ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control) {
   database.begin(std::move(statement));
   return await(database, clock, until, control);
 }

@@ -68,7 +68,7 @@ struct Failure {
   bool cancelled = false;  ///< cut off because our own side wanted it
 };
 
-using Outcome = std::variant<Answer, Failure>;
+using AnswerOrFailure = std::variant<Answer, Failure>;
 
 /// One connection to one server: THE PORT to databases, of which tests have a scripted one. It begins to connect when
 /// it is made, and its first outcome is that of connecting: an empty Answer, or why not. Then one statement at a time,
@@ -88,7 +88,7 @@ class Database {
   virtual bool went_on() const = 0;
 
   /// The outcome of the statement that was begun last, returned once. nullopt: there is none yet, or none was begun.
-  virtual std::optional<Outcome> outcome() = 0;
+  virtual std::optional<AnswerOrFailure> outcome() = 0;
 
   /// Adds the descriptor to poll for the outcome, or while no statement runs, for the end of the connection.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
@@ -105,10 +105,10 @@ class Database {
 /// control (may be nullptr) wants an end, and then for at most 400 ms more. Without an answer it closes the
 /// connection, because a late answer would have no reader, and returns a Failure with `cancelled`: the outcome is
 /// unknown.
-Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control);
+AnswerOrFailure await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control);
 
 /// begin() and await().
-Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control);
+AnswerOrFailure ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control);
 
 /// How a connection is begun; the real one is connect_by_connector(), unless a test says otherwise.
 using Dial = std::function<std::unique_ptr<Database>(const DatabaseSettings&)>;

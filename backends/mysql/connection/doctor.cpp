@@ -98,7 +98,7 @@ class Examination {
  private:
   TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
 
-  std::optional<Answer> take(Outcome outcome) {
+  std::optional<Answer> take(AnswerOrFailure outcome) {
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const Error error = error_of(std::get<Failure>(outcome), name_);
     findings_.push_back(Finding::fail(error));

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint unt
   DatabaseSettings settings = servers_[index];
   settings.connect_timeout = std::clamp<Duration>(until - clock_.now(), std::chrono::seconds(1), std::chrono::hours(1));
   auto database = dial_(settings);
-  const Outcome outcome = await(*database, clock_, until, control);
+  const AnswerOrFailure outcome = await(*database, clock_, until, control);
   if (control != nullptr && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const auto* failure = std::get_if<Failure>(&outcome);
   has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint unt
 Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* control) {
   TRY_ASSIGN(auto database, open(index, until, control));
   if (servers_.size() > 1) {
-    const Outcome outcome = ask(*database, kAskReadOnly, clock_, until, control);
+    const AnswerOrFailure outcome = ask(*database, kAskReadOnly, clock_, until, control);
     const auto* answer = std::get_if<Answer>(&outcome);
     if (!answer) return error_of(std::get<Failure>(outcome), servers_[index].endpoint.text());
     if (says_read_only(*answer)) {
@@ -95,7 +95,7 @@ Result<Database*> Servers::connect(TimePoint until, Control* control) {
 Result<std::optional<Answer>> Servers::try_run(const std::string& statement, TimePoint until, Control* control) {
   while (true) {
     TRY_ASSIGN(const auto database, connect(until, control));
-    Outcome outcome = ask(*database, statement, clock_, until, control);
+    AnswerOrFailure outcome = ask(*database, statement, clock_, until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::optional(std::move(*answer));
     const auto& failure = std::get<Failure>(outcome);
     if (is_locked_row(failure.code)) return std::optional<Answer>();

@@ -31,7 +31,7 @@ bool refuses_changes(const Servers& servers, Clock& clock, Control& control) {
   const TimePoint until = clock.now() + kChangeBudget;
   const auto database = beside.connect(until, &control);
   if (!database) return false;
-  const Outcome outcome = ask(**database, kChangeNothing, clock, until, &control);
+  const AnswerOrFailure outcome = ask(**database, kChangeNothing, clock, until, &control);
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure && (is_locked_row(failure->code) || is_read_only(failure->code));
 }
@@ -47,7 +47,7 @@ int wait_seconds(std::optional<TimePoint> until, TimePoint now) {
 Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
                       std::optional<TimePoint> until, Control& control, WaitsFor what) {
   Database* database = servers.current();
-  std::optional<Outcome> outcome;
+  std::optional<AnswerOrFailure> outcome;
   const auto has_come = [&] {
     outcome = database->outcome();
     return outcome.has_value();

@@ -10,8 +10,9 @@
 namespace dlock::mysql {
 
 struct Waited {
-  std::optional<Outcome> outcome;  ///< nullopt: control wants an end, `until` has come, or the server has lost us
-  bool went_on = false;            ///< the statement that follows the wait was sent too
+  std::optional<AnswerOrFailure>
+      outcome;           ///< nullopt: control wants an end, `until` has come, or the server has lost us
+  bool went_on = false;  ///< the statement that follows the wait was sent too
 };
 
 /// How long a statement is to wait in the server's queue: to the end, since who leaves it and comes again is the last.

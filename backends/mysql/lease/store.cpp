@@ -169,7 +169,7 @@ Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* 
     const TimePoint sent = clock().now();
     const bool asks_for_gate = with_gate && !without_gates_;
     const std::string gate = asks_for_gate ? gate_expression() : galera_or_null();
-    const Outcome outcome = ask(*database, read_statement(gate), clock(), until, control);
+    const AnswerOrFailure outcome = ask(*database, read_statement(gate), clock(), until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = asks_for_gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
@@ -223,7 +223,7 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
     const std::string gated = gate ? "SET " + std::string(kGate) + "=" + gate_expression() + ";" : "";
     const std::string batch = gated + take_statement(ask) + (gate ? " AND " + std::string(kGate) + "=1" : "") + ";" +
                               read_statement(gate ? kGate : galera_or_null());
-    const Outcome outcome = mysql::ask(*database, batch, clock(), until, control);
+    const AnswerOrFailure outcome = mysql::ask(*database, batch, clock(), until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
@@ -257,7 +257,7 @@ Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until,
   unanswered_ = false;
   while (true) {
     TRY_ASSIGN(const auto database, servers_.connect(until, control));
-    Outcome outcome = ask(*database, statement, clock(), until, control);
+    AnswerOrFailure outcome = ask(*database, statement, clock(), until, control);
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const auto& failure = std::get<Failure>(outcome);
     if (!is_worth_repeating(failure.code) || clock().now() >= until) return failed(failure);
@@ -333,7 +333,7 @@ Result<void> LeaseStore::release_gate(TimePoint until, Control* control) {
   gate_ = -1;
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return {};
-  const Outcome outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock(), until, control);
+  const AnswerOrFailure outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock(), until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
   return {};
 }

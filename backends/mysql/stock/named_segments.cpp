@@ -125,7 +125,7 @@ Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePo
         std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(ttl).count() + 1, 15, 31536000);
     whole = "SET SESSION wait_timeout=" + std::to_string(seconds) + ";" + batch;
   }
-  Outcome outcome = mysql::ask(**database, whole, clock_, until, control);
+  AnswerOrFailure outcome = mysql::ask(**database, whole, clock_, until, control);
   if (auto* answer = std::get_if<Answer>(&outcome)) {
     if (ttl > 0s) {
       told_ = servers_.generation();

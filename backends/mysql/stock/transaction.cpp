@@ -75,7 +75,7 @@ void Transaction::rollback() {
   if (!std::exchange(open_, false)) return;
   Database* database = servers_.current();
   if (!database || !database->usable()) return servers_.close();
-  const Outcome outcome = ask(*database, "ROLLBACK", clock_, clock_.now() + kRollbackBudget, nullptr);
+  const AnswerOrFailure outcome = ask(*database, "ROLLBACK", clock_, clock_.now() + kRollbackBudget, nullptr);
   if (std::holds_alternative<Failure>(outcome)) servers_.close();
 }
 
@@ -84,7 +84,7 @@ void Transaction::send(std::vector<Row>& rows) {
   std::string batch = std::exchange(pending_, std::string());
   if (batch.starts_with(';')) batch.erase(0, 1);
   open_ = true;
-  Outcome outcome = ask(*servers_.current(), std::move(batch), clock_, limit_.until, limit_.control);
+  AnswerOrFailure outcome = ask(*servers_.current(), std::move(batch), clock_, limit_.until, limit_.control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) return fail(*failure);
   generation_ = servers_.generation();
   rows = std::move(std::get<Answer>(outcome).rows);

@@ -85,7 +85,7 @@ class FakeServer {
       }
       if (server_.down) code = 2002;
       broken_ = code != 0;
-      outcome_ = code == 0 ? Outcome(Answer{}) : Outcome(Failure{code, "cannot connect", true, false});
+      outcome_ = code == 0 ? AnswerOrFailure(Answer{}) : AnswerOrFailure(Failure{code, "cannot connect", true, false});
     }
     void begin(std::string statement, std::string next) override {
       server_.log.push_back(statement);
@@ -96,7 +96,7 @@ class FakeServer {
       if (outcome_) go_on();
     }
     bool went_on() const override { return went_on_; }
-    std::optional<Outcome> outcome() override {
+    std::optional<AnswerOrFailure> outcome() override {
       if (waits_ && server_.gate_opens && server_.clock.now() >= *server_.gate_opens) {
         waits_ = false;
         outcome_ = Answer{{{"1"}}, 0};
@@ -128,7 +128,7 @@ class FakeServer {
     }
 
     FakeServer& server_;
-    std::optional<Outcome> outcome_;
+    std::optional<AnswerOrFailure> outcome_;
     std::string next_;
     bool went_on_ = false;
     bool waits_ = false;
@@ -136,7 +136,7 @@ class FakeServer {
   };
 
   /// nullopt: silence.
-  std::optional<Outcome> reply(const std::string& statement) {
+  std::optional<AnswerOrFailure> reply(const std::string& statement) {
     if (down) return Failure{2013, "gone", true, false};
     if (!planned.empty() && statement.find(planned.front().statement) != std::string::npos) {
       const Planned plan = planned.front();
@@ -167,7 +167,7 @@ class FakeServer {
     return bytes;
   }
 
-  std::optional<Outcome> perform(const std::string& statement) {
+  std::optional<AnswerOrFailure> perform(const std::string& statement) {
     if (const std::size_t sleep = statement.find("SLEEP("); sleep != std::string::npos) {
       const double seconds = std::stod(statement.substr(sleep + 6));
       sleeps_until = clock.now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -195,7 +195,7 @@ class FakeServer {
   }
 
   /// A row that the server itself fills in: for a newcomer, behind which it is read, or for a renewal.
-  Outcome compute(const std::string& statement) {
+  AnswerOrFailure compute(const std::string& statement) {
     const std::size_t begin = statement.find("CONCAT(", statement.find("holders=")) + 7;
     const std::string words = statement.substr(begin, statement.find("),expires=", begin) - begin);
     const bool renews = statement.find("version=version+1,holders=") != std::string::npos;
@@ -259,7 +259,7 @@ class FakeServer {
 
   static bool is_turn(const std::string& statement) { return statement.find(" AS earlier)") != std::string::npos; }
 
-  Outcome look(const std::string& statement) {
+  AnswerOrFailure look(const std::string& statement) {
     std::optional<std::string> gate;
     if (galera && statement.find("IF(@dlock_galera,-1,") != std::string::npos) gate = "-1";
     else if (is_turn(statement)) gate = is_behind ? "0" : "1";

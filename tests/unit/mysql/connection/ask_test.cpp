@@ -19,7 +19,7 @@ class SlowDatabase final : public Database {
   SlowDatabase(FakeClock& clock, std::optional<TimePoint> answers_at) : clock_(clock), answers_at_(answers_at) {}
   void begin(std::string, std::string) override {}
   bool went_on() const override { return false; }
-  std::optional<Outcome> outcome() override {
+  std::optional<AnswerOrFailure> outcome() override {
     if (broken || !answers_at_ || clock_.now() < *answers_at_) return std::nullopt;
     return Answer{};
   }
@@ -52,7 +52,7 @@ struct Slow {
 TEST_CASE("an answer that is on its way when a stop comes is waited for, so that the connection can be used on") {
   Slow slow(300ms);
   SlowDatabase database(slow.clock, slow.answers_at);
-  const Outcome outcome = ask(database, "UPDATE", slow.clock, slow.clock.now() + 5s, &slow.control);
+  const AnswerOrFailure outcome = ask(database, "UPDATE", slow.clock, slow.clock.now() + 5s, &slow.control);
   CHECK(std::holds_alternative<Answer>(outcome));
   CHECK(database.usable());
 }
@@ -61,7 +61,7 @@ TEST_CASE("a stop ends what is not answered, shortly after") {
   Slow slow(std::nullopt);
   SlowDatabase database(slow.clock, slow.answers_at);
   const TimePoint began = slow.clock.now();
-  const Outcome outcome = ask(database, "UPDATE", slow.clock, began + 5s, &slow.control);
+  const AnswerOrFailure outcome = ask(database, "UPDATE", slow.clock, began + 5s, &slow.control);
   REQUIRE(std::holds_alternative<Failure>(outcome));
   CHECK(std::get<Failure>(outcome).cancelled);
   CHECK_FALSE(database.usable());

@@ -110,9 +110,9 @@ struct Connected {
     server.let_in();
     REQUIRE(std::holds_alternative<Answer>(await(*database, clock, clock.now() + kLong, nullptr)));
   }
-  Outcome outcome(Duration longest = kLong) { return await(*database, clock, clock.now() + longest, nullptr); }
+  AnswerOrFailure outcome(Duration longest = kLong) { return await(*database, clock, clock.now() + longest, nullptr); }
   Answer answer() {
-    const Outcome got = outcome();
+    const AnswerOrFailure got = outcome();
     REQUIRE(std::holds_alternative<Answer>(got));
     return std::get<Answer>(got);
   }
@@ -123,7 +123,7 @@ struct Connected {
   std::unique_ptr<Database> database;
 };
 
-Failure failure_of(const std::optional<Outcome>& outcome) {
+Failure failure_of(const std::optional<AnswerOrFailure>& outcome) {
   REQUIRE(outcome);
   REQUIRE(std::holds_alternative<Failure>(*outcome));
   return std::get<Failure>(*outcome);
