@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lib/base/text.h"
+#include "lib/config/url_schemes.h"
 
 namespace dlock {
 namespace {
@@ -49,6 +50,14 @@ std::optional<Address> ipv6(const std::string& host, std::uint16_t port) {
 }
 
 }  // namespace
+
+std::vector<Endpoint> endpoints(const BackendUrl& url) {
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  const std::uint16_t usual = scheme == nullptr ? 0 : scheme->port;
+  std::vector<Endpoint> all;
+  for (const BackendUrl::Host& host : url.hosts) all.push_back({host.name, host.port == 0 ? usual : host.port, ""});
+  return all;
+}
 
 std::string Endpoint::text() const {
   if (!socket.empty()) return socket;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/config/backend_url.h"
+
 namespace dlock {
 
 /// Where a server listens: a host and port, or a Unix socket.
@@ -19,6 +21,9 @@ struct Endpoint {
   std::string text() const;  ///< "10.0.0.1:6379", "[::1]:3306", "/run/redis.sock"
   auto operator<=>(const Endpoint&) const = default;
 };
+
+/// The servers that a URL names, in its order, with the scheme's port where it says none.
+std::vector<Endpoint> endpoints(const BackendUrl& url);
 
 /// Where to connect to.
 struct Address {

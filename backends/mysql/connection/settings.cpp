@@ -11,8 +11,6 @@
 namespace dlock::mysql {
 namespace {
 
-constexpr std::uint16_t kPort = 3306;
-
 Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
   TlsSettings tls{url.param("ca-file"), url.param("cert-file"), url.param("key-file")};
   if (!url.param("server-name").empty()) {
@@ -127,8 +125,8 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
     settings.servers.push_back(std::move(server));
     return settings;
   }
-  for (const BackendUrl::Host& host : url.hosts) {
-    server.endpoint = {host.name, host.port == 0 ? kPort : host.port, ""};
+  for (Endpoint& endpoint : endpoints(url)) {
+    server.endpoint = std::move(endpoint);
     settings.servers.push_back(server);
   }
   return settings;

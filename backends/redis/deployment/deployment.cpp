@@ -204,8 +204,7 @@ Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clo
   if (scheme != nullptr && scheme->shape == UrlShape::kSocket) {
     endpoint.socket = url.path;
   } else if (!url.hosts.empty()) {
-    endpoint.host = url.hosts[0].name;
-    endpoint.port = url.hosts[0].port != 0 || scheme == nullptr ? url.hosts[0].port : scheme->port;
+    endpoint = endpoints(url).front();
   } else {
     return Error{ErrorCode::kMisconfigured, "the URL names no server: " + url.redacted()};
   }

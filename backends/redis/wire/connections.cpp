@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "lib/config/url_schemes.h"
-
 namespace dlock::redis {
 Result<Connection*> Connections::to(const Endpoint& endpoint) {
   if (Connection* known = find(endpoint)) return known;
@@ -31,14 +29,6 @@ void Connections::close_all() {
   for (const auto& [endpoint, connection] : all_) {
     if (!connection->is_closed()) connection->close();
   }
-}
-
-std::vector<Endpoint> endpoints(const BackendUrl& url) {
-  const UrlScheme* scheme = find_url_scheme(url.scheme);
-  const std::uint16_t usual = scheme == nullptr ? 0 : scheme->port;
-  std::vector<Endpoint> all;
-  for (const BackendUrl::Host& host : url.hosts) all.push_back({host.name, host.port == 0 ? usual : host.port, ""});
-  return all;
 }
 
 Result<void> pause(Clock& clock, TimePoint until, Control* control) {

@@ -9,7 +9,6 @@
 #include "backends/redis/wire/connection.h"
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
-#include "lib/config/backend_url.h"
 #include "lib/keeper/control.h"
 
 namespace dlock::redis {
@@ -33,9 +32,6 @@ class Connections {
   Settings settings_;
   std::map<Endpoint, std::unique_ptr<Connection>> all_;
 };
-
-/// The servers that a URL names, with the scheme's port where it says none.
-std::vector<Endpoint> endpoints(const BackendUrl& url);
 
 /// Waits until `until`. Cancelled if `control` (may be nullptr) wants an end.
 Result<void> pause(Clock& clock, TimePoint until, Control* control);

@@ -8,7 +8,6 @@
 #include "backends/zookeeper/lock/names.h"
 #include "lib/base/random.h"
 #include "lib/config/secret.h"
-#include "lib/config/url_schemes.h"
 #include "lib/lock/lease.h"
 #include "lib/net/lookup.h"
 
@@ -53,10 +52,10 @@ std::string digest_of(const Settings& settings) {
 }
 
 /// Threads that have answered may still have their stacks.
-Result<Lookup> begin(const BackendUrl::Host& host, TimePoint until, Clock& clock, Control* control) {
+Result<Lookup> begin(const Endpoint& server, TimePoint until, Clock& clock, Control* control) {
   until = std::min(until, clock.now() + kThreadsEnd);
   while (true) {
-    auto lookup = Lookup::start(host.name, host.port);
+    auto lookup = Lookup::start(server.host, server.port);
     if (lookup || clock.now() >= until || (control != nullptr && control->stop_requested())) return lookup;
     rest(clock, std::min(until, clock.now() + kThreadPause), control);
   }
@@ -95,11 +94,7 @@ Result<Settings> settings_of(const BackendUrl& url) {
   settings.user = url.user;
   settings.password = url.password;
   settings.password_file = url.param("password-file");
-  const std::uint16_t standard_port = find_url_scheme(url.scheme)->port;
-  for (BackendUrl::Host host : url.hosts) {
-    if (host.port == 0) host.port = standard_port;
-    settings.hosts.push_back(std::move(host));
-  }
+  settings.hosts = endpoints(url);
   return settings;
 }
 
@@ -139,7 +134,7 @@ TimePoint believed_until(TimePoint sent, TimePoint previous, Duration granted, D
 class MovingServers {
  public:
   /// `addresses`: what was found at `now`.
-  MovingServers(std::vector<BackendUrl::Host> hosts, std::vector<std::string> addresses, TimePoint now);
+  MovingServers(std::vector<Endpoint> hosts, std::vector<std::string> addresses, TimePoint now);
 
   const std::vector<std::string>& addresses() const { return addresses_; }  ///< as they were found last
   /// The addresses if they are others than before. To be called again and again while there is no connection; does not
@@ -150,7 +145,7 @@ class MovingServers {
   void start();
   void collect();
 
-  const std::vector<BackendUrl::Host> hosts_;
+  const std::vector<Endpoint> hosts_;
   std::vector<std::string> addresses_;
   TimePoint asked_at_;
   std::vector<Lookup> asked_;       ///< those that have not been answered yet
@@ -158,17 +153,17 @@ class MovingServers {
   bool complete_ = true;            ///< each host had an address
 };
 
-MovingServers::MovingServers(std::vector<BackendUrl::Host> hosts, std::vector<std::string> addresses, TimePoint now)
+MovingServers::MovingServers(std::vector<Endpoint> hosts, std::vector<std::string> addresses, TimePoint now)
     : hosts_(std::move(hosts)), addresses_(std::move(addresses)), asked_at_(now) {}
 
 void MovingServers::start() {
   fresh_.clear();
   complete_ = true;
-  for (const BackendUrl::Host& host : hosts_) {
-    const auto known = known_addresses(host.name, host.port);
+  for (const Endpoint& server : hosts_) {
+    const auto known = known_addresses(server.host, server.port);
     for (const Address& address : known) fresh_.push_back(server_text(address.get()));
     if (!known.empty()) continue;
-    auto lookup = Lookup::start(host.name, host.port);
+    auto lookup = Lookup::start(server.host, server.port);
     if (lookup) asked_.push_back(std::move(*lookup));
     else complete_ = false;
   }
@@ -220,22 +215,22 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   Error last{ErrorCode::kUnavailable, "no host has an address"};
   std::vector<std::string> all;
   std::size_t names = 0;
-  std::vector<std::pair<const BackendUrl::Host*, Lookup>> lookups;
-  const BackendUrl::Host* const final_host = &settings_->hosts.back();
-  for (const BackendUrl::Host& host : settings_->hosts) {
-    const auto known = known_addresses(host.name, host.port);
+  std::vector<std::pair<const Endpoint*, Lookup>> lookups;
+  const Endpoint* const last_server = &settings_->hosts.back();
+  for (const Endpoint& server : settings_->hosts) {
+    const auto known = known_addresses(server.host, server.port);
     for (const Address& address : known) all.push_back(server_text(address.get()));
     if (known.empty()) {
-      TRY_ASSIGN(auto lookup, begin(host, until, *clock_, control));
-      lookups.emplace_back(&host, std::move(lookup));
+      TRY_ASSIGN(auto lookup, begin(server, until, *clock_, control));
+      lookups.emplace_back(&server, std::move(lookup));
       ++names;
     }
-    if (lookups.size() < kLookupsAtOnce && &host != final_host) continue;
+    if (lookups.size() < kLookupsAtOnce && &server != last_server) continue;
     for (auto& [asked, pending] : lookups) {
       const auto found = finish(pending, until, *clock_, control);
       if (!found) {
         last = found.error();
-        last.message = "cannot reach " + asked->name + ": " + last.message;
+        last.message = "cannot reach " + asked->host + ": " + last.message;
         if (last.code == ErrorCode::kCancelled) return last;
         continue;
       }

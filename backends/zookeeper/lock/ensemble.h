@@ -16,6 +16,7 @@
 #include "lib/config/backend_url.h"
 #include "lib/keeper/control.h"
 #include "lib/lock/holder.h"
+#include "lib/net/addresses.h"
 
 namespace dlock::zookeeper {
 
@@ -27,7 +28,7 @@ struct Settings {
   std::string user;
   std::string password;       ///< SECRET
   std::string password_file;  ///< read again when a right is missing; empty: none
-  std::vector<BackendUrl::Host> hosts;
+  std::vector<Endpoint> hosts;
 };
 
 /// Misconfigured for a path that ZooKeeper does not allow, or a user without a password.
