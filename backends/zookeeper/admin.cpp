@@ -45,7 +45,7 @@ std::string stand_in(const std::string& path) {
 }
 
 /// Writes into the node of `holder`, if it is still as it was read.
-Change writing(const Present& holder, const std::string& data) {
+Change writing(const ParticipantNode& holder, const std::string& data) {
   return set_node(holder.path, data, holder.stat.version);
 }
 
@@ -87,7 +87,7 @@ Result<Calls*> ZookeeperAdmin::reached_session() {
   return calls_.get();
 }
 
-Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
+Result<std::vector<ParticipantNode>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
   TRY_ASSIGN(const auto directory, directory_of(ensemble_.root(), name));
   return in_session(until, [&](Calls& calls) {
     return read_present(calls, ensemble_.recipe(), directory, kMostListed, until, nullptr);
@@ -99,7 +99,7 @@ Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
   return shown(name, present, soon());
 }
 
-LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>& present, TimePoint until) {
+LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until) {
   LockState state = state_of(name, store(), present);
   clock_.move_to_ours(state, *calls_, ensemble_.root(), until, nullptr);
   return state;
@@ -129,7 +129,7 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
 }
 
 /// Until it has read who frees it, which it says in its first node, or has gone.
-void ZookeeperAdmin::wait_to_be_heard(const Present& holder, TimePoint until) {
+void ZookeeperAdmin::wait_to_be_heard(const ParticipantNode& holder, TimePoint until) {
   const std::string& path = holder.path;
   while (runtime_.clock.now() < until) {
     const auto node = calls_->call(ask_data(path, true), until, nullptr);
@@ -141,9 +141,10 @@ void ZookeeperAdmin::wait_to_be_heard(const Present& holder, TimePoint until) {
 
 /// In their nodes, which they watch. The nodes are there until they have read it; not for ever, since one may be
 /// stopped.
-void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until) {
+void ZookeeperAdmin::tell_who_frees(const std::vector<ParticipantNode>& holders, const std::string& by,
+                                    TimePoint until) {
   std::vector<Change> changes;
-  for (const Present& holder : holders) {
+  for (const ParticipantNode& holder : holders) {
     if (!holder.ours) continue;
     HolderRecord data = *holder.ours;
     data.freed_by = by;
@@ -154,16 +155,16 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const s
   const auto told = calls_->call(ask_change(changes), until, nullptr);
   if (!told || told->code != Code::kOk) return;
   const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
-  for (const Present& holder : holders) {
+  for (const ParticipantNode& holder : holders) {
     if (holder.ours) wait_to_be_heard(holder, heard_by);
   }
 }
 
 /// One transaction, with what keeps their place for as long as a lock-delay wants.
-Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint until) {
+Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, TimePoint until) {
   Duration delay{0};
   std::vector<Change> changes;
-  for (const Present& holder : holders) {
+  for (const ParticipantNode& holder : holders) {
     changes.push_back(delete_node(holder.path));
     if (ensemble_.recipe() == Recipe::kSimple) {
       TRY_ASSIGN(const auto version, stamp_one_node(*calls_, holder.path, holder.participant.token, until));
@@ -200,10 +201,10 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
                                                     const std::string& by) {
   const TimePoint until = soon();
   TRY_ASSIGN(auto present, present_at(name, until));
-  std::erase_if(present, [](const Present& one) { return !one.holds; });
+  std::erase_if(present, [](const ParticipantNode& one) { return !one.holds; });
   if (present.empty() && shown.holders.empty()) return ForceReleased{};
   std::set<Id> now;
-  for (const Present& one : present) now.insert(id_of(one.participant));
+  for (const ParticipantNode& one : present) now.insert(id_of(one.participant));
   if (now != ids_of(shown.holders)) return other_holders(name);
   if (!by.empty()) tell_who_frees(present, by, until);
   TRY(free(present, until));
@@ -214,7 +215,7 @@ Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown
   const TimePoint until = soon();
   TRY_ASSIGN(const auto present, present_at(name, until));
   Result<void> asked = other_holders(name);
-  for (const Present& holder : present) {
+  for (const ParticipantNode& holder : present) {
     if (!holder.holds || !ids_of(shown.holders).contains(id_of(holder.participant))) continue;
     const bool curators = std::string_view(holder.kind).starts_with("Curator");
     if (!holder.ours && !curators) return cannot_be_asked(name, "it is a " + std::string(holder.kind));
@@ -233,7 +234,7 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
   TRY_ASSIGN(auto lease, files.read(owner));
   if (lease && lease->name == name && lease->store == store()) return std::move(*lease);
   TRY_ASSIGN(const auto present, present_at(name, until));
-  for (const Present& one : present) {
+  for (const ParticipantNode& one : present) {
     if (!one.holds || one.participant.owner != owner.text()) continue;
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a process (pid " + std::to_string(one.participant.pid) + " on " +
@@ -278,12 +279,12 @@ bool ZookeeperAdmin::stands_alone(const std::string& server) const {
 /// the keeper sees that. False: no such lease is there.
 Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& owner, TimePoint until) {
   TRY_ASSIGN(auto present, present_at(name, until));
-  std::erase_if(present, [&](const Present& one) {
+  std::erase_if(present, [&](const ParticipantNode& one) {
     const bool watched = one.ours && one.ours->left_to.value_or(0) > 0;
     return !one.holds || !watched || one.participant.owner != owner.text();
   });
   if (present.empty()) return false;
-  for (Present& one : present) one.ours->lock_delay = Duration(0);  // it ends in order
+  for (ParticipantNode& one : present) one.ours->lock_delay = Duration(0);  // it ends in order
   TRY(free(present, until));
   return true;
 }
@@ -370,8 +371,8 @@ Result<AdminCommon::Release> ZookeeperAdmin::take_for_ping(const LockName& name)
   const TimePoint until = soon();
   calls_.reset();
   TRY_ASSIGN(const auto calls, session(until));
-  const Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", name.text()))};
-  const auto contender = std::make_shared<ContenderStore>(*calls, stage, "dlock");
+  const QueueDirectory queue{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", name.text()))};
+  const auto contender = std::make_shared<ContenderStore>(*calls, queue, "dlock");
   TRY(contender->enter(until, nullptr));
   return Release([contender, until] { return contender->remove(until); });
 }

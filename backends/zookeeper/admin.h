@@ -44,8 +44,8 @@ class ZookeeperAdmin final : public AdminCommon {
   /// sessions end again and again until `until`.
   template <typename Read>
   std::invoke_result_t<Read, Calls&> in_session(TimePoint until, const Read& read);
-  Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
-  LockState shown(const LockName& name, const std::vector<Present>& present, TimePoint until);
+  Result<std::vector<ParticipantNode>> present_at(const LockName& name, TimePoint until);
+  LockState shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until);
   /// The lease of `owner` in this store. Lost if there is none, Unsupported if `owner` holds `name` by a process.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
   /// A lease of this user; while `lock` is open, no other dlock renews or releases it.
@@ -57,9 +57,9 @@ class ZookeeperAdmin final : public AdminCommon {
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   bool stands_alone(const std::string& server) const;
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
-  void wait_to_be_heard(const Present& holder, TimePoint until);
-  void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
-  Result<void> free(const std::vector<Present>& holders, TimePoint until);
+  void wait_to_be_heard(const ParticipantNode& holder, TimePoint until);
+  void tell_who_frees(const std::vector<ParticipantNode>& holders, const std::string& by, TimePoint until);
+  Result<void> free(const std::vector<ParticipantNode>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
 
   Ensemble ensemble_;

@@ -23,9 +23,9 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
     const auto files = zookeeper::LeaseFiles::open(true);
     TRY(files ? files->check() : files.error());
   }
-  TRY_ASSIGN(auto stages, zookeeper::stages_of(ensemble.recipe(), directory, spec.mode, spec.permits));
+  TRY_ASSIGN(auto queues, zookeeper::queues_of(ensemble.recipe(), directory, spec.mode, spec.permits));
   return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(
-      std::move(ensemble), spec, std::move(directory), std::move(stages), runtime));
+      std::move(ensemble), spec, std::move(directory), std::move(queues), runtime));
 }
 
 }  // namespace dlock

@@ -123,8 +123,8 @@ std::vector<Finding> examine(const std::string& address, const Runtime& runtime)
 
 /// A node that means nothing, made and removed.
 Finding rights(Calls& calls, const std::string& root, TimePoint until) {
-  const Stage stage{root, Rule::kOneNode, {}, 0, base_of(own_directory("", "doctor-" + random_hex(8)))};
-  ContenderStore contender(calls, stage, kDirectoryData);
+  const QueueDirectory queue{root, Rule::kOneNode, {}, 0, base_of(own_directory("", "doctor-" + random_hex(8)))};
+  ContenderStore contender(calls, queue, kDirectoryData);
   const auto made = contender.enter(until, nullptr);
   if (!made) return Finding::fail(made.error());
   if (const auto removed = contender.remove(until); !removed) return Finding::fail(removed.error());

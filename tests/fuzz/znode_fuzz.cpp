@@ -81,13 +81,13 @@ void read_data(std::string_view text) {
 }
 
 bool holds(Rule rule, const Names& children, const std::string& own, int permits) {
-  const Verdict verdict = judge(rule, children, own, permits);
-  promise(verdict.kind != Verdict::Kind::kGone, "who is there is not gone");
-  promise(verdict.watch != own, "nobody waits for himself");
-  if (!verdict.watch.empty()) {
-    promise(std::count(children.begin(), children.end(), verdict.watch) == 1, "who is watched is there");
+  const QueueTurn turn = judge(rule, children, own, permits);
+  promise(turn.kind != QueueTurn::Kind::kGone, "who is there is not gone");
+  promise(turn.watch != own, "nobody waits for himself");
+  if (!turn.watch.empty()) {
+    promise(std::count(children.begin(), children.end(), turn.watch) == 1, "who is watched is there");
   }
-  return verdict.kind == Verdict::Kind::kHolds;
+  return turn.kind == QueueTurn::Kind::kHolds;
 }
 
 /// How many of those nodes that `rule` is made for hold by it.
@@ -118,9 +118,9 @@ void judge_directory(const Names& children) {
 
 void show_directory(const Names& children, const std::map<std::string, Node>& nodes) {
   auto present = present_in("/k", children);
-  for (Present& one : present) fill(one, nodes.at(one.path));
+  for (ParticipantNode& one : present) fill(one, nodes.at(one.path));
   for (std::size_t i = 0; i < present.size(); ++i) {
-    const Present& one = present[i];
+    const ParticipantNode& one = present[i];
     promise(i == 0 || present[i - 1].name.number <= one.name.number, "the queue is in order");
     promise(one.ours || (is_harmless(one.participant.owner) && is_harmless(one.participant.host)),
             "what strangers say steers no terminal");

@@ -25,12 +25,12 @@ constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is show
 
 }  // namespace
 
-ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
-                             const Runtime& runtime, SharedSession* shared)
+ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory,
+                             std::vector<QueueDirectory> queues, const Runtime& runtime, SharedSession* shared)
     : ensemble_(std::move(ensemble)),
       spec_(std::move(spec)),
       directory_(std::move(directory)),
-      stages_(std::move(stages)),
+      queues_(std::move(queues)),
       runtime_(runtime),
       shared_(shared),
       acquisition_(spec_, runtime_, *this) {}
@@ -49,7 +49,7 @@ Result<void> ZookeeperLock::connect(Control& control) {
     if (!shared_) return ensemble_.ask_anew(*calls_, timeout, asked_by(), &control);
   }
   contenders_.clear();  // they refer to the old session
-  stage_ = 0;
+  passed_ = 0;
   calls_.reset();
   if (shared_) {
     TRY_ASSIGN(auto calls, shared_->share(asked_by(), &control));
@@ -69,8 +69,8 @@ void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
   watched_by_ = 0;
   began_ = runtime_.clock.now();
   const std::string data = encode(record_of(spec_));
-  contenders_.reserve(stages_.size());
-  for (const Stage& stage : stages_) contenders_.emplace_back(*calls_, stage, data);
+  contenders_.reserve(queues_.size());
+  for (const QueueDirectory& queue : queues_) contenders_.emplace_back(*calls_, queue, data);
 }
 
 Granted ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::string path, std::int64_t czxid, TimePoint sent) {
@@ -92,35 +92,35 @@ std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& co
 }
 
 Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
-  auto outcome = try_once(control);
-  while (!outcome && may_begin_anew(outcome.error(), until) && !control.stop_requested()) {
-    acquisition_.trace("tried again: " + outcome.error().message);
+  auto tried = try_once(control);
+  while (!tried && may_begin_anew(tried.error(), until) && !control.stop_requested()) {
+    acquisition_.trace("tried again: " + tried.error().message);
     acquisition_.pause(runtime_.clock.now() + kAskAgainPause, control);
-    outcome = try_once(control);
+    tried = try_once(control);
   }
-  while (outcome && *outcome == Outcome::kBusy && is_next_soon(until, control)) outcome = try_once(control);
-  if (!outcome && outcome.error().code == ErrorCode::kLost) return Failed{ends_every_session(ensemble_.store()), true};
-  if (!outcome) return Failed{outcome.error()};
-  if (*outcome == Outcome::kBusy) return Busy{};
-  if (*outcome == Outcome::kFree) return Granted{};
+  while (tried && *tried == Tried::kBusy && is_next_soon(until, control)) tried = try_once(control);
+  if (!tried && tried.error().code == ErrorCode::kLost) return Failed{ends_every_session(ensemble_.store()), true};
+  if (!tried) return Failed{tried.error()};
+  if (*tried == Tried::kBusy) return Busy{};
+  if (*tried == Tried::kFree) return Granted{};
   auto grant = granted(control);
   if (grant) return std::move(*grant);
-  stage_ = 0;
+  passed_ = 0;
   return Failed{grant.error()};
 }
 
 /// A single try that finds the gate of a semaphore busy, and a place behind it: those before us only pass.
 bool ZookeeperLock::is_next_soon(TimePoint until, Control& control) {
   const TimePoint limit = std::min(until, runtime_.clock.now() + kGatePasses);
-  const bool at_gate = spec_.take && stage_ + 1 < contenders_.size() && verdict_.kind == Verdict::Kind::kWaits;
+  const bool at_gate = spec_.take && passed_ + 1 < contenders_.size() && turn_.kind == QueueTurn::Kind::kWaits;
   if (!at_gate || acquisition_.patience().queues()) return false;
-  const Stage& last = stages_.back();
+  const QueueDirectory& last = queues_.back();
   const auto found = calls_->call_all({ask_list(last.directory), ask_list(last.rivals)}, limit, &control);
   if (!found.front() || !found.back() || first_contender(found.back()->children)) return false;
   if (found.front()->children.size() >= static_cast<std::size_t>(last.permits)) return false;
-  const auto watched = contenders_[stage_].watch(verdict_, limit, &control);
+  const auto watched = contenders_[passed_].watch(turn_, limit, &control);
   if (!watched || !*watched) return static_cast<bool>(watched);
-  return wait_in_session([this] { return contenders_[stage_].is_woken(verdict_); }, limit, control);
+  return wait_in_session([this] { return contenders_[passed_].is_woken(turn_); }, limit, control);
 }
 
 /// A session that has expired is replaced: its place in the queue is lost anyway. One attempt asks each server, and
@@ -134,38 +134,38 @@ bool ZookeeperLock::may_begin_anew(const Error& error, TimePoint until) {
   return !(calls_ && calls_->refused_by_all()) && ++unanswered_ <= ensemble_.server_count();
 }
 
-/// Through the stages that are not passed yet.
-Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
+/// Through the queues that are not passed yet.
+Result<ZookeeperLock::Tried> ZookeeperLock::try_once(Control& control) {
   TRY(connect(control));
   if (!spec_.take) return see_whether_free(control);
   waited_for_.clear();
-  auto outcome = pass_stages(control);
-  if (!outcome) stage_ = 0;
-  if (outcome || outcome.error().code != ErrorCode::kUnsupported) return outcome;
+  auto tried = pass_queues(control);
+  if (!tried) passed_ = 0;
+  if (tried || tried.error().code != ErrorCode::kUnsupported) return tried;
   const auto key = calls_->call(ask_stat(directory_), asked_by(), &control);
-  if (!key || key->stat.ephemeral_owner == 0) return outcome;
+  if (!key || key->stat.ephemeral_owner == 0) return tried;
   waited_for_ = directory_;
-  return Outcome::kBusy;
+  return Tried::kBusy;
 }
 
-Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
-  for (; stage_ < contenders_.size(); ++stage_) {
-    TRY_ASSIGN(auto verdict, pass(contenders_[stage_], control));
-    if (verdict.kind == Verdict::Kind::kHolds) continue;
-    verdict_ = std::move(verdict);
+Result<ZookeeperLock::Tried> ZookeeperLock::pass_queues(Control& control) {
+  for (; passed_ < contenders_.size(); ++passed_) {
+    TRY_ASSIGN(auto turn, pass(contenders_[passed_], control));
+    if (turn.kind == QueueTurn::Kind::kHolds) continue;
+    turn_ = std::move(turn);
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
-    return Outcome::kBusy;
+    return Tried::kBusy;
   }
   leave_gates();
   const ContenderStore& last = contenders_.back();
   if (spec_.mode == Mode::kPermits) {
-    TRY_ASSIGN(auto taken, take_slot(*calls_, stages_.back().directory, last.path(), spec_, asked_by(), &control));
+    TRY_ASSIGN(auto taken, take_slot(*calls_, queues_.back().directory, last.path(), spec_, asked_by(), &control));
     slot_ = std::move(taken);
   }
   held_ = last.path();
   sent_ = last.sent();
   previously_sent_ = last.previously_sent();
-  return Outcome::kHolds;
+  return Tried::kHolds;
 }
 
 Error ZookeeperLock::disagreement() const {
@@ -174,12 +174,12 @@ Error ZookeeperLock::disagreement() const {
           "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.typed()};
 }
 
-Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control) {
+Result<QueueTurn> ZookeeperLock::pass(ContenderStore& contender, Control& control) {
   for (int gone = 0; gone <= kGoneTries; ++gone) {
-    TRY_ASSIGN(auto verdict, contender.enter(asked_by(), &control));
+    TRY_ASSIGN(auto turn, contender.enter(asked_by(), &control));
     acquisition_.patience().heard();
-    if (verdict.kind == Verdict::Kind::kDisagrees) return disagreement();
-    if (verdict.kind != Verdict::Kind::kGone) return verdict;
+    if (turn.kind == QueueTurn::Kind::kDisagrees) return disagreement();
+    if (turn.kind != QueueTurn::Kind::kGone) return turn;
     // Our place in the queue was deleted. A server that was cut off may not know it yet.
     if (calls_->was_taken_up()) {
       leave_session();
@@ -191,13 +191,13 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
 }
 
 /// It is free: the directory is empty, since a contender that leaves is followed by the next.
-Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control) {
+Result<ZookeeperLock::Tried> ZookeeperLock::see_whether_free(Control& control) {
   TRY_ASSIGN(const auto present, read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control));
   acquisition_.patience().heard();
-  const bool is_held = std::any_of(present.begin(), present.end(), [](const Present& p) { return p.holds; });
-  if (!is_held) return Outcome::kFree;
+  const bool is_held = std::any_of(present.begin(), present.end(), [](const ParticipantNode& p) { return p.holds; });
+  if (!is_held) return Tried::kFree;
   waited_for_ = present.back().path;
-  return Outcome::kBusy;
+  return Tried::kBusy;
 }
 
 /// By a watch on what is waited for; it is time to look after a ttl, whatever was missed. Who has no connection at the
@@ -222,7 +222,7 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
 
 /// False: it has happened already.
 Result<bool> ZookeeperLock::watch(Control& control) {
-  if (waited_for_.empty()) return contenders_[stage_].watch(verdict_, asked_by(), &control);
+  if (waited_for_.empty()) return contenders_[passed_].watch(turn_, asked_by(), &control);
   TRY_ASSIGN(const auto seen, calls_->call(ask_stat(waited_for_, true), asked_by(), &control));
   return seen.code == Code::kOk;
 }
@@ -237,7 +237,7 @@ bool ZookeeperLock::is_woken() {
   if (out) acquisition_.patience().unreached(*out);
   else acquisition_.patience().reached();
   if (out && acquisition_.patience().is_long_outage(runtime_.clock.now())) return true;
-  return waited_for_.empty() ? contenders_[stage_].is_woken(verdict_) : calls_->take_fired(waited_for_);
+  return waited_for_.empty() ? contenders_[passed_].is_woken(turn_) : calls_->take_fired(waited_for_);
 }
 
 /// The session's events must be read during it.
@@ -259,7 +259,7 @@ Result<LockState> ZookeeperLock::describe(Control& control) {
   if (!calls_) return Error{ErrorCode::kUnavailable, "not connected"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   TRY_ASSIGN(auto present, read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control));
-  const std::string own = spec_.take && stage_ < contenders_.size() ? contenders_[stage_].path() : "";
+  const std::string own = spec_.take && passed_ < contenders_.size() ? contenders_[passed_].path() : "";
   LockState state = state_of(spec_.name, ensemble_.store(), present, own);
   clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
   return state;
@@ -274,8 +274,8 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
                  "choose a shorter --lock-delay, or raise maxSessionTimeout on the servers"};
   }
   if (runtime_.clock.now() + least_to_start(lease) >= believed()) {  // it took its time to get here
-    TRY_ASSIGN(const auto verdict, contenders_.back().judge_again(asked_by(), &control));
-    if (verdict.kind != Verdict::Kind::kHolds) {
+    TRY_ASSIGN(const auto turn, contenders_.back().judge_again(asked_by(), &control));
+    if (turn.kind != QueueTurn::Kind::kHolds) {
       return Error{ErrorCode::kLost, "the lock was deleted on " + ensemble_.store() + " while it was granted"};
     }
     sent_ = contenders_.back().sent();
@@ -306,7 +306,7 @@ bool ZookeeperLock::is_in_queue() const {
 
 /// A node that may still be there is not forgotten: in a session that goes on it would block the queue for all.
 void ZookeeperLock::leave_queue() {
-  stage_ = 0;
+  passed_ = 0;
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // no server was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
   if (is_one_node()) {

@@ -20,7 +20,7 @@ namespace dlock::zookeeper {
 /// only while the session lives. Single-threaded.
 class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
-  ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
+  ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<QueueDirectory> queues,
                 const Runtime& runtime, SharedSession* shared = nullptr);
   ~ZookeeperLock() override;
 
@@ -42,19 +42,19 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
  private:
   static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< to find out who holds it
 
-  enum class Outcome { kHolds, kFree, kBusy };
+  enum class Tried { kHolds, kFree, kBusy };
 
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
   void withdraw() override { leave_queue(); }
 
-  Result<Outcome> try_once(Control& control);
+  Result<Tried> try_once(Control& control);
   bool may_begin_anew(const Error& error, TimePoint until);
-  Result<Outcome> pass_stages(Control& control);
-  Result<Verdict> pass(ContenderStore& contender, Control& control);
+  Result<Tried> pass_queues(Control& control);
+  Result<QueueTurn> pass(ContenderStore& contender, Control& control);
   bool is_next_soon(TimePoint until, Control& control);
-  Result<Outcome> see_whether_free(Control& control);
+  Result<Tried> see_whether_free(Control& control);
   Result<void> connect(Control& control);
   void use(std::shared_ptr<Calls> calls);
   Result<bool> watch(Control& control);
@@ -83,14 +83,14 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void let_go_of_session();
   void tell_end(const LeaveSpec& lease, TimePoint until);
   Result<void> take_session_again(Duration timeout, TimePoint until);
-  bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
+  bool is_one_node() const { return queues_.back().rule == Rule::kOneNode && !shared_; }
   Result<void> remove_node(TimePoint until);
   Result<void> end_one_node(TimePoint until);
 
   Ensemble ensemble_;
   const LockSpec spec_;
   const std::string directory_;
-  const std::vector<Stage> stages_;
+  const std::vector<QueueDirectory> queues_;
   const Runtime runtime_;
   SharedSession* const shared_;
   std::shared_ptr<Calls> calls_;
@@ -102,11 +102,11 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
-  int unanswered_ = 0;     ///< attempts without an answer
-  std::size_t stage_ = 0;  ///< the first one that is not passed yet
-  std::string freed_by_;   ///< author and reason of the coming deletion of our node, as our node says
+  int unanswered_ = 0;      ///< attempts without an answer
+  std::size_t passed_ = 0;  ///< of queues_; the last one is held
+  std::string freed_by_;    ///< author and reason of the coming deletion of our node, as our node says
   ServerClock clock_;
-  Verdict verdict_;  ///< of stages_[stage_]: what is waited for
+  QueueTurn turn_;  ///< of queues_[passed_]: what is waited for
   /// The node that is waited for where that is not a contender's before ours: the last one's, by who takes nothing
   /// (`dlock wait`); the key's own, if that is another session's.
   std::string waited_for_;

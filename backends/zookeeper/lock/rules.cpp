@@ -74,20 +74,21 @@ const char* recipe_name(Recipe recipe) {
   return "";
 }
 
-Result<std::vector<Stage>> stages_of(Recipe recipe, const std::string& dir, Mode mode, int permits) {
+Result<std::vector<QueueDirectory>> queues_of(Recipe recipe, const std::string& dir, Mode mode, int permits) {
   const bool counts = recipe == Recipe::kCurator && mode == Mode::kPermits;
   if (counts || (recipe == Recipe::kSemaphoreMutex && mode == Mode::kExclusive)) {
-    return std::vector<Stage>{
+    return std::vector<QueueDirectory>{
         {.directory = dir + "/locks"},
         {dir + "/leases", Rule::kCuratorLease, Family::kLease, counts ? permits : 1, {}, dir},
     };
   }
   if (recipe == Recipe::kSimple && mode == Mode::kExclusive) {
-    return std::vector<Stage>{{.directory = parent_of(dir), .rule = Rule::kOneNode, .name = base_of(dir)}};
+    return std::vector<QueueDirectory>{{.directory = parent_of(dir), .rule = Rule::kOneNode, .name = base_of(dir)}};
   }
   for (const Queue& queue : kQueues) {
     if (queue.recipe != recipe || queue.mode != mode) continue;
-    return std::vector<Stage>{{dir, queue.rule, queue.family, 0, {}, recipe == Recipe::kKazoo ? "" : dir + "/leases"}};
+    return std::vector<QueueDirectory>{
+        {dir, queue.rule, queue.family, 0, {}, recipe == Recipe::kKazoo ? "" : dir + "/leases"}};
   }
   return no_mode(recipe, mode);
 }
@@ -154,14 +155,14 @@ bool Contenders::holds(Rule rule, const std::string& own, int permits) const {
   return !is_blocked(rule, own);
 }
 
-Verdict Contenders::judge(Rule rule, const std::string& own, int permits) const {
-  if (std::find(children_.begin(), children_.end(), own) == children_.end()) return {Verdict::Kind::kGone};
-  if (holds(rule, own, permits)) return {Verdict::Kind::kHolds};
+QueueTurn Contenders::judge(Rule rule, const std::string& own, int permits) const {
+  if (std::find(children_.begin(), children_.end(), own) == children_.end()) return {QueueTurn::Kind::kGone};
+  if (holds(rule, own, permits)) return {QueueTurn::Kind::kHolds};
   if (rule == Rule::kCuratorLease) return {};
-  return {Verdict::Kind::kWaits, *nearest(rule, own, std::numeric_limits<std::int64_t>::min())};
+  return {QueueTurn::Kind::kWaits, *nearest(rule, own, std::numeric_limits<std::int64_t>::min())};
 }
 
-Verdict judge(Rule rule, const std::vector<std::string>& children, const std::string& own, int permits) {
+QueueTurn judge(Rule rule, const std::vector<std::string>& children, const std::string& own, int permits) {
   return Contenders(children).judge(rule, own, permits);
 }
 

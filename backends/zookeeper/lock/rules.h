@@ -41,7 +41,7 @@ enum class Rule {
 };
 
 /// One directory in which an acquisition queues. Two where a semaphore is taken after a gate.
-struct Stage {
+struct QueueDirectory {
   std::string directory;
   Rule rule = Rule::kExclusive;
   Family family = Family::kCuratorMutex;
@@ -51,12 +51,13 @@ struct Stage {
   std::string rivals = {};
 };
 
-/// The stages of one acquisition, the gate first; what is held is the last one. Unsupported for a mode that the recipe
+/// The queues of one acquisition, the gate first; what is held is the last one. Unsupported for a mode that the recipe
 /// does not have.
-Result<std::vector<Stage>> stages_of(Recipe recipe, const std::string& directory, Mode mode, int permits);
+Result<std::vector<QueueDirectory>> queues_of(Recipe recipe, const std::string& directory, Mode mode, int permits);
 
-/// Whether an acquisition holds its stage, and if not which nodes to watch; from the names in a directory alone.
-struct Verdict {
+/// Whether it is the turn of an acquisition in a queue, and if not which nodes to watch; from the names in a directory
+/// alone.
+struct QueueTurn {
   enum class Kind {
     kHolds,
     kWaits,      ///< until `watch` goes, or the list of children changes
@@ -81,7 +82,7 @@ class Contenders {
   const std::vector<One>& sorted() const { return sorted_; }
 
   /// `own`: the name of a node.
-  Verdict judge(Rule rule, const std::string& own, int permits) const;
+  QueueTurn judge(Rule rule, const std::string& own, int permits) const;
 
   /// Whether judge() says so. REQUIRES: the node is among the children.
   bool holds(Rule rule, const std::string& own, int permits) const;
@@ -97,7 +98,7 @@ class Contenders {
 };
 
 /// One judgement. Pure.
-Verdict judge(Rule rule, const std::vector<std::string>& children, const std::string& own, int permits);
+QueueTurn judge(Rule rule, const std::vector<std::string>& children, const std::string& own, int permits);
 
 /// The rule by which the contender with this node waits.
 Rule rule_of(const NodeName& node);

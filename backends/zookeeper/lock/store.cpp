@@ -57,8 +57,8 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
   return vanishing(directory);
 }
 
-ContenderStore::ContenderStore(Calls& calls, Stage stage, std::string data)
-    : calls_(calls), stage_(std::move(stage)), data_(std::move(data)), guid_(Guid::random()) {}
+ContenderStore::ContenderStore(Calls& calls, QueueDirectory queue, std::string data)
+    : calls_(calls), queue_(std::move(queue)), data_(std::move(data)), guid_(Guid::random()) {}
 
 void ContenderStore::forget() {
   own_.clear();
@@ -75,11 +75,11 @@ void ContenderStore::answered_by_leader(TimePoint sent) {
 
 /// Rivals are named by their paths.
 std::string ContenderStore::path_of(const std::string& name) const {
-  return name.starts_with('/') ? name : stage_.directory + "/" + name;
+  return name.starts_with('/') ? name : queue_.directory + "/" + name;
 }
 
 Change ContenderStore::creation() const {
-  return create_node(path_of(guid_.node(stage_.family)), data_, NodeKind::kEphemeralSequential);
+  return create_node(path_of(guid_.node(queue_.family)), data_, NodeKind::kEphemeralSequential);
 }
 
 void ContenderStore::adopt(std::string path, std::int64_t czxid, TimePoint sent) {
@@ -88,15 +88,15 @@ void ContenderStore::adopt(std::string path, std::int64_t czxid, TimePoint sent)
   answered_by_leader(sent);
 }
 
-Result<Verdict> ContenderStore::judged(const Result<Answer>& list) {
+Result<QueueTurn> ContenderStore::judged(const Result<Answer>& list) {
   if (!list) return list.error();
-  if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
+  if (list->code == Code::kNoNode) return QueueTurn{QueueTurn::Kind::kGone};
   seen_ = list->children;
-  return judge(stage_.rule, seen_, base_of(own_), stage_.permits);
+  return judge(queue_.rule, seen_, base_of(own_), queue_.permits);
 }
 
 std::vector<std::string> ContenderStore::strangers() const {
-  return zookeeper::strangers(stage_.rule, seen_, base_of(own_));
+  return zookeeper::strangers(queue_.rule, seen_, base_of(own_));
 }
 
 /// The first one stands for all of dlock's, since each has asked this when it came. Curator's say no number.
@@ -105,40 +105,40 @@ Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* contr
   if (!first) return true;
   TRY_ASSIGN(const auto node, calls_.call(ask_data(path_of(*first)), until, control));
   const auto record = decode_record(node.data);
-  return !record || std::max(record->permits, 1) == stage_.permits;
+  return !record || std::max(record->permits, 1) == queue_.permits;
 }
 
 /// Of a key's queue and its semaphore: each looks after it has made its node, so of two at least one sees the other,
 /// and whose node is the younger one waits.
-Result<Verdict> ContenderStore::among_rivals(Result<Verdict> verdict, TimePoint until, Control* control) {
-  if (!verdict || stage_.rivals.empty() || verdict->kind == Verdict::Kind::kGone) return verdict;
+Result<QueueTurn> ContenderStore::among_rivals(Result<QueueTurn> turn, TimePoint until, Control* control) {
+  if (!turn || queue_.rivals.empty() || turn->kind == QueueTurn::Kind::kGone) return turn;
   if (counts()) {
     TRY_ASSIGN(const auto agrees, agrees_with_holders(until, control));
-    if (!agrees) return Verdict{Verdict::Kind::kDisagrees};
+    if (!agrees) return QueueTurn{QueueTurn::Kind::kDisagrees};
   }
-  const bool are_there = counts() || std::find(seen_.begin(), seen_.end(), base_of(stage_.rivals)) != seen_.end();
-  if (verdict->kind != Verdict::Kind::kHolds || !are_there) return verdict;
-  TRY_ASSIGN(const auto list, calls_.call(ask_list(stage_.rivals), until, control));
+  const bool are_there = counts() || std::find(seen_.begin(), seen_.end(), base_of(queue_.rivals)) != seen_.end();
+  if (turn->kind != QueueTurn::Kind::kHolds || !are_there) return turn;
+  TRY_ASSIGN(const auto list, calls_.call(ask_list(queue_.rivals), until, control));
   const auto first = first_contender(list.children);
-  if (!first) return verdict;
-  TRY_ASSIGN(const auto node, calls_.call(ask_stat(stage_.rivals + "/" + *first), until, control));
-  if (node.code != Code::kOk) return among_rivals(std::move(verdict), until, control);  // it has gone this moment
-  if (node.stat.czxid > czxid_) return verdict;
-  const bool share = stage_.rule == Rule::kShared || (counts() && is_reader(parse_node_name(*first)->family));
-  if (share) return Verdict{Verdict::Kind::kDisagrees};
-  return Verdict{Verdict::Kind::kWaits, stage_.rivals + "/" + *first};
+  if (!first) return turn;
+  TRY_ASSIGN(const auto node, calls_.call(ask_stat(queue_.rivals + "/" + *first), until, control));
+  if (node.code != Code::kOk) return among_rivals(std::move(turn), until, control);  // it has gone this moment
+  if (node.stat.czxid > czxid_) return turn;
+  const bool share = queue_.rule == Rule::kShared || (counts() && is_reader(parse_node_name(*first)->family));
+  if (share) return QueueTurn{QueueTurn::Kind::kDisagrees};
+  return QueueTurn{QueueTurn::Kind::kWaits, queue_.rivals + "/" + *first};
 }
 
 /// The remains of an unanswered request. The sync makes a server that we came to since show all that was done.
 Result<void> ContenderStore::find(TimePoint until, Control* control) {
   const TimePoint sent = calls_.clock().now();
-  const auto answers = calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory)}, until, control);
+  const auto answers = calls_.call_all({ask_sync(queue_.directory), ask_list(queue_.directory)}, until, control);
   for (const Result<Answer>& answer : answers) {
     if (!answer) return answer.error();
   }
   const Result<Answer>& list = answers.back();
   for (const std::string& name : list->children) {
-    if (!guid_.is_in(name) && name != stage_.name) continue;
+    if (!guid_.is_in(name) && name != queue_.name) continue;
     TRY_ASSIGN(const auto node, calls_.call(ask_stat(path_of(name)), until, control));
     const bool ours = node.code == Code::kOk && node.stat.ephemeral_owner == calls_.key().id;
     if (ours) adopt(path_of(name), node.stat.czxid, sent);
@@ -147,34 +147,35 @@ Result<void> ContenderStore::find(TimePoint until, Control* control) {
   return {};
 }
 
-Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
+Result<QueueTurn> ContenderStore::enter(TimePoint until, Control* control) {
   if (unknown_) {
     TRY(find(until, control));
   }
   if (!own_.empty()) return judge_again(until, control);
-  if (stage_.rule == Rule::kOneNode) return create_one(path_of(stage_.name), until, control);
+  if (queue_.rule == Rule::kOneNode) return create_one(path_of(queue_.name), until, control);
   return enter_numbered(until, control);
 }
 
-Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control) {
+Result<QueueTurn> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until,
+                                        Control* control) {
   own_ = creation.changed.front().path;
   czxid_ = creation.changed.front().stat.czxid;
-  auto verdict = among_rivals(judged(calls_.answer(listed, until, control)), until, control);
+  auto turn = among_rivals(judged(calls_.answer(listed, until, control)), until, control);
   // Before the first connection stands, a request may be sent again after later ones: this list is older than our node.
-  if (verdict && verdict->kind == Verdict::Kind::kGone) verdict = judge_again(until, control);
+  if (turn && turn->kind == QueueTurn::Kind::kGone) turn = judge_again(until, control);
   const auto name = parse_node_name(base_of(own_));
-  if (!name || (name->number < kLastNumber && name->number >= 0)) return verdict;
+  if (!name || (name->number < kLastNumber && name->number >= 0)) return turn;
   return Error{ErrorCode::kUnsupported,
-               stage_.directory + " has used up its numbers: the next one is " + std::to_string(name->number),
+               queue_.directory + " has used up its numbers: the next one is " + std::to_string(name->number),
                "at 2147483647 two holders become possible: delete the directory while nobody uses it"};
 }
 
 /// Creation and list go out together: a server answers in the order in which it was asked.
-Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control) {
+Result<QueueTurn> ContenderStore::enter_numbered(TimePoint until, Control* control) {
   for (int i = 0; i < kTries; ++i) {
     const TimePoint sent = calls_.clock().now();
     const auto created = calls_.send(ask_creation(creation()));
-    const auto listed = calls_.send(ask_list(stage_.directory));
+    const auto listed = calls_.send(ask_list(queue_.directory));
     const auto answer = calls_.answer(created, until, control);
     if (!answer) {
       calls_.forget(listed);
@@ -183,23 +184,23 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
     }
     if (answer->code == Code::kNoNode) {
       calls_.forget(listed);
-      const bool kazoo = stage_.rule == Rule::kKazooWrite || stage_.rule == Rule::kKazooRead;
-      if (const auto made = make_directory(calls_, stage_.directory, kazoo, kDirectoryData, until, control); !made) {
+      const bool kazoo = queue_.rule == Rule::kKazooWrite || queue_.rule == Rule::kKazooRead;
+      if (const auto made = make_directory(calls_, queue_.directory, kazoo, kDirectoryData, until, control); !made) {
         return made.error();
       }
       continue;
     }
     if (answer->code != Code::kOk) {
       calls_.forget(listed);
-      return unexpected(answer->code, calls_.store(), "does not take a node in " + stage_.directory);
+      return unexpected(answer->code, calls_.store(), "does not take a node in " + queue_.directory);
     }
     answered_by_leader(sent);
     return enrol(*answer, listed, until, control);
   }
-  return vanishing(stage_.directory);
+  return vanishing(queue_.directory);
 }
 
-Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint until, Control* control) {
+Result<QueueTurn> ContenderStore::create_one(const std::string& path, TimePoint until, Control* control) {
   for (int i = 0; i < kTries; ++i) {
     const TimePoint sent = calls_.clock().now();
     const auto answer = calls_.call(ask_creation(create_node(path, data_, NodeKind::kEphemeral)), until, control);
@@ -210,51 +211,51 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
     if (answer->code == Code::kNodeExists) {
       TRY_ASSIGN(const auto node, calls_.call(ask_stat(path), until, control));
       if (node.code == Code::kNoNode) continue;
-      if (node.stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, base_of(path)};
+      if (node.stat.ephemeral_owner != 0) return QueueTurn{QueueTurn::Kind::kWaits, base_of(path)};
       return is_directory(calls_, path);
     }
     if (answer->code == Code::kOk) {
       own_ = path;
       czxid_ = answer->changed.front().stat.czxid;
       answered_by_leader(sent);
-      return Verdict{Verdict::Kind::kHolds};
+      return QueueTurn{QueueTurn::Kind::kHolds};
     }
     if (answer->code != Code::kNoNode) {
       return unexpected(answer->code, calls_.store(), "does not make " + path);
     }
-    TRY(make_directory(calls_, stage_.directory, false, kDirectoryData, until, control));
+    TRY(make_directory(calls_, queue_.directory, false, kDirectoryData, until, control));
   }
-  return vanishing(stage_.directory);
+  return vanishing(queue_.directory);
 }
 
-Result<Verdict> ContenderStore::judge_again(TimePoint until, Control* control) {
+Result<QueueTurn> ContenderStore::judge_again(TimePoint until, Control* control) {
   if (own_.empty()) return enter(until, control);
   const TimePoint sent = calls_.clock().now();
   const auto answers =
-      calls_.call_all({ask_sync(stage_.directory), ask_list(stage_.directory, counts())}, until, control);
+      calls_.call_all({ask_sync(queue_.directory), ask_list(queue_.directory, counts())}, until, control);
   if (!answers.front()) return answers.front().error();
   answered_by_leader(sent);
   return among_rivals(judged(answers.back()), until, control);
 }
 
-Result<bool> ContenderStore::watch(const Verdict& verdict, TimePoint until, Control* control) {
-  const bool list = verdict.watch.empty();
+Result<bool> ContenderStore::watch(const QueueTurn& turn, TimePoint until, Control* control) {
+  const bool list = turn.watch.empty();
   const auto answer =
-      calls_.call(list ? ask_list(stage_.directory, true) : ask_stat(path_of(verdict.watch), true), until, control);
+      calls_.call(list ? ask_list(queue_.directory, true) : ask_stat(path_of(turn.watch), true), until, control);
   if (!answer) return answer.error();
   if (!list) return answer->code == Code::kOk;
   const auto now = judged(answer);
-  return now ? Result<bool>(now->kind == Verdict::Kind::kWaits) : now.error();
+  return now ? Result<bool>(now->kind == QueueTurn::Kind::kWaits) : now.error();
 }
 
-bool ContenderStore::is_woken(const Verdict& verdict) {
-  return calls_.take_fired(verdict.watch.empty() ? stage_.directory : path_of(verdict.watch));
+bool ContenderStore::is_woken(const QueueTurn& turn) {
+  return calls_.take_fired(turn.watch.empty() ? queue_.directory : path_of(turn.watch));
 }
 
 /// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
 /// is looked at and left alone.
 Result<Answer> ContenderStore::remove_node(TimePoint until) {
-  if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
+  if (queue_.rule == Rule::kOneNode && czxid_ != 0) {
     const auto node = calls_.call(ask_stat(own_), until, nullptr);
     if (!node || node->code != Code::kOk) return node;
     if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};

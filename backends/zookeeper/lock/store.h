@@ -19,30 +19,30 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
 /// The data of the directories that dlock makes, by which gc recognises them.
 inline constexpr char kDirectoryData[] = "dlock";
 
-/// The node of one acquisition in the directory of one stage, from its creation to its removal. It belongs to the
+/// The node of one acquisition in the directory of one queue, from its creation to its removal. It belongs to the
 /// session of `calls` and has a GUID, by which the node of an unanswered request is found again. Errors are those of
 /// Calls; after Unavailable enter() may be called again. Single-threaded.
 class ContenderStore {
  public:
-  ContenderStore(Calls& calls, Stage stage, std::string data);
+  ContenderStore(Calls& calls, QueueDirectory queue, std::string data);
 
   /// Makes the node if it is not there, and judges by the list of children. Unsupported near the end of the directory's
   /// numbers.
-  Result<Verdict> enter(TimePoint until, Control* control);
+  Result<QueueTurn> enter(TimePoint until, Control* control);
 
   /// Judges again, from a list of children that is read after a sync.
-  Result<Verdict> judge_again(TimePoint until, Control* control);
+  Result<QueueTurn> judge_again(TimePoint until, Control* control);
 
   /// What enter() would make the node by: for a caller that has its own transaction make it.
   Change creation() const;
   /// The caller's transaction, sent at `sent`, has made the node `path`, whose czxid this is.
   void adopt(std::string path, std::int64_t czxid, TimePoint sent);
 
-  /// Sets the watch that the verdict names. False: the change that it waits for has happened already.
-  Result<bool> watch(const Verdict& verdict, TimePoint until, Control* control);
+  /// Sets the watch that the turn names. False: the change that it waits for has happened already.
+  Result<bool> watch(const QueueTurn& turn, TimePoint until, Control* control);
 
-  /// Whether the watch of this verdict has fired.
-  bool is_woken(const Verdict& verdict);
+  /// Whether the watch of this turn has fired.
+  bool is_woken(const QueueTurn& turn);
 
   /// Removes the node. Lost if it was already gone, unless an earlier request of this was not answered and may have
   /// removed it; after that, as after success, it is not there any more. After any other error it may be, and is not
@@ -73,19 +73,19 @@ class ContenderStore {
   void answered_by_leader(TimePoint sent);
 
  private:
-  Result<Verdict> enter_numbered(TimePoint until, Control* control);
-  Result<Verdict> enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control);
-  Result<Verdict> among_rivals(Result<Verdict> verdict, TimePoint until, Control* control);
+  Result<QueueTurn> enter_numbered(TimePoint until, Control* control);
+  Result<QueueTurn> enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control);
+  Result<QueueTurn> among_rivals(Result<QueueTurn> turn, TimePoint until, Control* control);
   Result<bool> agrees_with_holders(TimePoint until, Control* control);
-  Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
+  Result<QueueTurn> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
   Result<Answer> remove_node(TimePoint until);
-  Result<Verdict> judged(const Result<Answer>& list);
-  bool counts() const { return stage_.rule == Rule::kCuratorLease; }
+  Result<QueueTurn> judged(const Result<Answer>& list);
+  bool counts() const { return queue_.rule == Rule::kCuratorLease; }
   std::string path_of(const std::string& name) const;
 
   Calls& calls_;
-  const Stage stage_;
+  const QueueDirectory queue_;
   const std::string data_;
   Guid guid_;
   std::string own_;                ///< path of the node

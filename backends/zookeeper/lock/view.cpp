@@ -37,7 +37,7 @@ std::string text_in(std::string_view data) {
 }
 
 /// Description that a foreign client writes of itself: Curator the address of its machine, kazoo its user's choice.
-void add_foreign(Participant& participant, std::string_view kind, const Present& present) {
+void add_foreign(Participant& participant, std::string_view kind, const ParticipantNode& present) {
   const bool is_kazoo = kind.starts_with("kazoo");
   participant.owner = is_kazoo ? text_in(present.data) : "";
   participant.host = is_kazoo ? "" : text_in(present.data);
@@ -48,8 +48,8 @@ void add_foreign(Participant& participant, std::string_view kind, const Present&
   participant.note += ", asked to release";
 }
 
-Present present_of(Node node, const char* kind) {
-  Present present;
+ParticipantNode present_of(Node node, const char* kind) {
+  ParticipantNode present;
   present.kind = kind;
   present.path = node.path;
   present.holds = true;
@@ -58,8 +58,8 @@ Present present_of(Node node, const char* kind) {
 }
 
 /// A node without a contender, which keeps others out as a holder of a permit does.
-Present obstacle(const Node& node) {
-  Present present = present_of(node, "");
+ParticipantNode obstacle(const Node& node) {
+  ParticipantNode present = present_of(node, "");
   present.participant.mode = Mode::kPermits;
   if (node.stat.ephemeral_owner == 0) present.participant.host.clear();  // not a client's address
   present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is not a lease";
@@ -76,7 +76,7 @@ class PresentReader {
   PresentReader(Calls& calls, std::size_t listed, TimePoint until, Control* control)
       : calls_(calls), listed_(listed), until_(until), control_(control) {}
 
-  Result<std::vector<Present>> at(Recipe recipe, const std::string& directory) {
+  Result<std::vector<ParticipantNode>> at(Recipe recipe, const std::string& directory) {
     if (const auto synced = calls_.call_until(ask_sync(directory), until_, control_); !synced) {
       return synced.error();
     }
@@ -117,18 +117,18 @@ class PresentReader {
   }
 
   /// The contenders in a directory, of whom the first `listed` that only wait are read.
-  Result<std::vector<Present>> contenders(const std::string& directory, const std::vector<std::string>& children,
-                                          std::size_t listed) {
-    std::vector<Present> all = present_in(directory, children);
+  Result<std::vector<ParticipantNode>> contenders(const std::string& directory,
+                                                  const std::vector<std::string>& children, std::size_t listed) {
+    std::vector<ParticipantNode> all = present_in(directory, children);
     std::vector<std::string> paths;
-    for (Present& one : all) {
+    for (ParticipantNode& one : all) {
       one.is_read = one.holds || listed > 0;
       if (one.is_read) paths.push_back(one.path);
       if (!one.holds && listed > 0) --listed;
     }
     TRY_ASSIGN(auto nodes, read(paths));
-    std::vector<Present> found;
-    for (Present& one : all) {
+    std::vector<ParticipantNode> found;
+    for (ParticipantNode& one : all) {
       const auto node = nodes.find(one.path);
       if (one.is_read && node == nodes.end()) continue;  // it has gone
       if (one.is_read) fill(one, std::move(node->second));
@@ -138,16 +138,16 @@ class PresentReader {
   }
 
   /// Those before the gate of a semaphore, who only wait; the first one is always read.
-  Result<std::vector<Present>> gate(const std::string& directory) {
+  Result<std::vector<ParticipantNode>> gate(const std::string& directory) {
     TRY_ASSIGN(const auto children, list(directory));
     auto found = contenders(directory, children, std::max<std::size_t>(listed_, 1));
     if (!found) return found;
-    for (Present& one : *found) one.holds = false;
+    for (ParticipantNode& one : *found) one.holds = false;
     return found;
   }
 
   /// Curator counts whatever lies among the leases.
-  Result<std::vector<Present>> leases_in(const std::string& directory) {
+  Result<std::vector<ParticipantNode>> leases_in(const std::string& directory) {
     TRY_ASSIGN(const auto children, list(directory));
     auto found = contenders(directory, children, children.size());
     if (!found) return found;
@@ -161,7 +161,7 @@ class PresentReader {
   }
 
   /// A lease without a number known to us waits only while its session has the gate.
-  Result<std::vector<Present>> semaphore(const std::string& gates, const std::string& leases) {
+  Result<std::vector<ParticipantNode>> semaphore(const std::string& gates, const std::string& leases) {
     auto waiting = gate(gates);
     if (!waiting) return waiting;
     auto found = leases_in(leases);
@@ -169,46 +169,48 @@ class PresentReader {
     const std::int64_t at_gate = waiting->empty() ? -1 : waiting->front().stat.ephemeral_owner;
     int permits = 0;
     std::set<std::int64_t> sessions;
-    for (const Present& one : *found) {
+    for (const ParticipantNode& one : *found) {
       permits = std::max(permits, one.ours ? std::max(1, one.ours->permits) : 0);
       sessions.insert(one.stat.ephemeral_owner);
     }
     for (std::size_t i = 0; i < found->size(); ++i) {
-      Present& one = (*found)[i];
+      ParticipantNode& one = (*found)[i];
       const bool last = i + 1 == found->size();
       const bool room = permits > 0 && i < static_cast<std::size_t>(permits);
       one.holds = room || !last || one.stat.ephemeral_owner != at_gate;
     }
-    std::erase_if(*waiting,
-                  [&](const Present& one) { return one.is_read && sessions.contains(one.stat.ephemeral_owner); });
+    std::erase_if(*waiting, [&](const ParticipantNode& one) {
+      return one.is_read && sessions.contains(one.stat.ephemeral_owner);
+    });
     std::move(waiting->begin(), waiting->end(), std::back_inserter(*found));
     return found;
   }
 
   /// dlock waits for those before it on the other side; Curator looks at its own only.
-  static std::vector<Present> merged(std::vector<Present> queue, std::vector<Present> counted) {
-    const auto wait_for_older = [](std::vector<Present>& some, const std::vector<Present>& others) {
-      for (Present& one : some) {
-        one.holds = one.holds && !(one.ours && std::any_of(others.begin(), others.end(), [&](const Present& other) {
-                                     return other.is_read && other.participant.token < one.participant.token;
-                                   }));
+  static std::vector<ParticipantNode> merged(std::vector<ParticipantNode> queue, std::vector<ParticipantNode> counted) {
+    const auto wait_for_older = [](std::vector<ParticipantNode>& some, const std::vector<ParticipantNode>& others) {
+      for (ParticipantNode& one : some) {
+        one.holds =
+            one.holds && !(one.ours && std::any_of(others.begin(), others.end(), [&](const ParticipantNode& other) {
+                             return other.is_read && other.participant.token < one.participant.token;
+                           }));
       }
     };
     wait_for_older(queue, counted);
     wait_for_older(counted, queue);
     std::move(counted.begin(), counted.end(), std::back_inserter(queue));
-    std::stable_sort(queue.begin(), queue.end(), [](const Present& a, const Present& b) {
+    std::stable_sort(queue.begin(), queue.end(), [](const ParticipantNode& a, const ParticipantNode& b) {
       return std::pair(!a.is_read, a.participant.token) < std::pair(!b.is_read, b.participant.token);
     });
     return queue;
   }
 
   /// A key that is itself the node of a session: a lock of recipe=simple, or another program's.
-  Result<std::vector<Present>> one_node(const std::string& path) {
+  Result<std::vector<ParticipantNode>> one_node(const std::string& path) {
     TRY_ASSIGN(auto answer, calls_.call_until(ask_data(path), until_, control_));
-    if (answer.code != Code::kOk) return std::vector<Present>();
+    if (answer.code != Code::kOk) return std::vector<ParticipantNode>();
     if (answer.stat.ephemeral_owner == 0) return is_directory(calls_, path);
-    return std::vector<Present>{present_of({path, answer.stat, std::move(answer.data)}, "ephemeral node")};
+    return std::vector<ParticipantNode>{present_of({path, answer.stat, std::move(answer.data)}, "ephemeral node")};
   }
 
   Calls& calls_;
@@ -219,7 +221,7 @@ class PresentReader {
 
 }  // namespace
 
-void fill(Present& present, Node node) {
+void fill(ParticipantNode& present, Node node) {
   present.is_read = true;
   present.stat = node.stat;
   present.data = std::move(node.data);
@@ -234,11 +236,11 @@ void fill(Present& present, Node node) {
   if (!participant.ran.empty()) participant.at_least += std::chrono::milliseconds(node.stat.mtime - node.stat.ctime);
 }
 
-std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {
+std::vector<ParticipantNode> present_in(const std::string& directory, const std::vector<std::string>& children) {
   const Contenders contenders(children);
-  std::vector<Present> found;
+  std::vector<ParticipantNode> found;
   for (const auto& [name, text] : contenders.sorted()) {
-    Present one;
+    ParticipantNode one;
     one.name = name;
     one.kind = family_text(name.family);
     one.path = directory + "/" + text.get();
@@ -249,16 +251,16 @@ std::vector<Present> present_in(const std::string& directory, const std::vector<
   return found;
 }
 
-Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, std::size_t listed,
-                                          TimePoint until, Control* control) {
+Result<std::vector<ParticipantNode>> read_present(Calls& calls, Recipe recipe, const std::string& directory,
+                                                  std::size_t listed, TimePoint until, Control* control) {
   return PresentReader(calls, listed, until, control).at(recipe, directory);
 }
 
-LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present,
+LockState state_of(const LockName& name, const std::string& store, const std::vector<ParticipantNode>& present,
                    const std::string& own) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   std::size_t waiting = 0;
-  for (const Present& one : present) {
+  for (const ParticipantNode& one : present) {
     if (!one.holds) ++waiting;
     if (!one.holds && one.path == own) state.place = waiting;
     if (!one.is_read) {

@@ -13,7 +13,7 @@
 namespace dlock::zookeeper {
 
 /// A holder or waiter of a lock, of dlock or of another library, judged by its own protocol.
-struct Present {
+struct ParticipantNode {
   Participant participant;
   bool holds = false;
   std::string path;                  ///< of its node
@@ -28,11 +28,11 @@ struct Present {
 /// Holders and waiters in the directories of one lock, after a sync, in the order in which they came: the holders and
 /// the first `listed` waiters of each queue are read, the others only counted. Unsupported for a directory that no lock
 /// of recipe=simple can have the name of.
-Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, std::size_t listed,
-                                          TimePoint until, Control* control);
+Result<std::vector<ParticipantNode>> read_present(Calls& calls, Recipe recipe, const std::string& directory,
+                                                  std::size_t listed, TimePoint until, Control* control);
 
 /// `own`: our node, if we wait.
-LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present,
+LockState state_of(const LockName& name, const std::string& store, const std::vector<ParticipantNode>& present,
                    const std::string& own = {});
 
 struct Node {
@@ -41,10 +41,10 @@ struct Node {
   std::string data;
 };
 /// Adds the data of its node. Pure.
-void fill(Present& present, Node node);
+void fill(ParticipantNode& present, Node node);
 
 /// Holders and waiters, from the names in a directory alone, without their data. Pure.
-std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children);
+std::vector<ParticipantNode> present_in(const std::string& directory, const std::vector<std::string>& children);
 
 /// A node and the names of its children.
 struct TreeNode {

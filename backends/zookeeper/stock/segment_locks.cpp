@@ -59,10 +59,10 @@ class SegmentLock final : public LockDriver {
 namespace {
 
 std::unique_ptr<SegmentLock> make_lock(SegmentSessionLocks& home, StockSession& session, const LockSpec& spec,
-                                       const Stage& stage) {
+                                       const QueueDirectory& stage) {
   return std::make_unique<SegmentLock>(
-      home, std::make_unique<ZookeeperLock>(session.ensemble(), spec, stage.directory, std::vector<Stage>{stage},
-                                            session.runtime(), &session));
+      home, std::make_unique<ZookeeperLock>(session.ensemble(), spec, stage.directory,
+                                            std::vector<QueueDirectory>{stage}, session.runtime(), &session));
 }
 
 /// The lock has neither a holder nor a waiter.
@@ -80,15 +80,15 @@ LockSpec SegmentSessionLocks::spec_of(const LockName& stock, int segment, Durati
   return spec;
 }
 
-Result<Stage> SegmentSessionLocks::stage_of(const LockName& stock, int segment) const {
+Result<QueueDirectory> SegmentSessionLocks::stage_of(const LockName& stock, int segment) const {
   const auto key = segment_key(stock, segment);
   return key ? stage_at(*key) : key.error();
 }
 
-Result<Stage> SegmentSessionLocks::stage_at(const LockName& key) const {
+Result<QueueDirectory> SegmentSessionLocks::stage_at(const LockName& key) const {
   const auto directory = directory_of(session_.root(), key);
   if (!directory) return directory.error();
-  auto stages = stages_of(Recipe::kCurator, *directory, Mode::kExclusive, 0);
+  auto stages = queues_of(Recipe::kCurator, *directory, Mode::kExclusive, 0);
   if (!stages) return stages.error();
   return std::move(stages->back());
 }
@@ -209,7 +209,7 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
   const std::string& node = errand.changed.front().path;
   auto lock = make_lock(*this, session_, spec_of(request.stock, *chosen->segment, ttl), *chosen->stage);
   Granted lease = lock->adopt(*calls, node, errand);
-  if (judge(chosen->stage->rule, errand.listed, base_of(node), 0).kind == Verdict::Kind::kHolds) {
+  if (judge(chosen->stage->rule, errand.listed, base_of(node), 0).kind == QueueTurn::Kind::kHolds) {
     return std::optional(Choice{*chosen->segment, std::move(lock), std::move(chosen->answer), std::move(lease)});
   }
   // A client that writes no versions was quicker.

@@ -38,10 +38,10 @@ class SegmentSessionLocks final : public SegmentLocks {
   friend class SegmentLock;
   /// Result of a try to lock a segment.
   struct Chosen {
-    bool unsure = false;                     ///< an earlier try may have done it
-    std::optional<int> segment = {};         ///< nullopt: no segment alone has enough, or there is an answer
-    std::optional<StockAnswer> answer = {};  ///< of the request
-    std::optional<Stage> stage = {};         ///< of the lock, which was free and is taken
+    bool unsure = false;                       ///< an earlier try may have done it
+    std::optional<int> segment = {};           ///< nullopt: no segment alone has enough, or there is an answer
+    std::optional<StockAnswer> answer = {};    ///< of the request
+    std::optional<QueueDirectory> stage = {};  ///< of the lock, which was free and is taken
   };
   struct Wish {
     const StockRequest& request;
@@ -53,8 +53,8 @@ class SegmentSessionLocks final : public SegmentLocks {
   Result<Chosen> choose(const Wish& wish);
   Result<Chosen> choose_among_all(const Wish& wish);
   Result<Chosen> take(const Wish& wish, int segment);
-  Result<Stage> stage_at(const LockName& key) const;
-  Result<Stage> stage_of(const LockName& stock, int segment) const;
+  Result<QueueDirectory> stage_at(const LockName& key) const;
+  Result<QueueDirectory> stage_of(const LockName& stock, int segment) const;
   Result<void> undo(const Wish& wish);
   LockSpec spec_of(const LockName& stock, int segment, Duration ttl) const;
 

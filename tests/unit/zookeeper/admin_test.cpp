@@ -37,7 +37,7 @@ class World {
     data.mode = mode;
     data.lock_delay = lock_delay;
     place.contender = std::make_unique<ContenderStore>(
-        *place.calls, stages_of(Recipe::kCurator, "/k", mode, 0)->front(), encode(data));
+        *place.calls, queues_of(Recipe::kCurator, "/k", mode, 0)->front(), encode(data));
     REQUIRE(place.contender->enter(clock.now() + 1s, nullptr));
     return place;
   }

@@ -51,8 +51,8 @@ class World {
     auto ensemble_of_url =
         Ensemble::of(*url, clock, [this](const SessionSettings& settings) { return ensemble.open(settings); });
     const std::string directory = *directory_of(ensemble_of_url->root(), spec.name);
-    auto stages = stages_of(ensemble_of_url->recipe(), directory, spec.mode, spec.permits);
-    return std::make_unique<ZookeeperLock>(std::move(*ensemble_of_url), spec, directory, std::move(*stages),
+    auto queues = queues_of(ensemble_of_url->recipe(), directory, spec.mode, spec.permits);
+    return std::make_unique<ZookeeperLock>(std::move(*ensemble_of_url), spec, directory, std::move(*queues),
                                            Runtime{clock, log});
   }
 

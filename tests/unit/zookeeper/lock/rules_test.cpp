@@ -44,7 +44,7 @@ class Directory {
   int next_ = 0;
 };
 
-Verdict::Kind kind_of(const Kind& kind, const Directory& directory, const std::string& own) {
+QueueTurn::Kind kind_of(const Kind& kind, const Directory& directory, const std::string& own) {
   return judge(kind.rule, directory.children, own, 0).kind;
 }
 
@@ -68,14 +68,14 @@ TEST_CASE("Who is shut out by whom in one directory is what the real clients hav
       CAPTURE(kKinds[column].name);
       Directory directory;
       const auto holder = directory.enter(kKinds[row]);
-      REQUIRE(kind_of(kKinds[row], directory, holder) == Verdict::Kind::kHolds);
+      REQUIRE(kind_of(kKinds[row], directory, holder) == QueueTurn::Kind::kHolds);
       const auto contender = directory.enter(kKinds[column]);
-      const bool shut_out = kind_of(kKinds[column], directory, contender) == Verdict::Kind::kWaits;
+      const bool shut_out = kind_of(kKinds[column], directory, contender) == QueueTurn::Kind::kWaits;
       CHECK(shut_out == (matrix[row][column] == '.'));
-      CHECK(kind_of(kKinds[row], directory, holder) == Verdict::Kind::kHolds);  // nobody takes it away
+      CHECK(kind_of(kKinds[row], directory, holder) == QueueTurn::Kind::kHolds);  // nobody takes it away
       CHECK(rule_of(*parse_node_name(contender)) == kKinds[column].rule);
       directory.leave(holder);
-      CHECK(kind_of(kKinds[column], directory, contender) == Verdict::Kind::kHolds);
+      CHECK(kind_of(kKinds[column], directory, contender) == QueueTurn::Kind::kHolds);
     }
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("Out of 256 dlocks in a queue, one is woken by each hand-over") {
 
 TEST_CASE("The same number twice counts as before us") {
   const std::vector<std::string> children{"_c_a-__WRIT__0000000005", "_c_b-lock-0000000005"};
-  CHECK(judge(Rule::kExclusive, children, "_c_b-lock-0000000005", 0).kind == Verdict::Kind::kWaits);
+  CHECK(judge(Rule::kExclusive, children, "_c_b-lock-0000000005", 0).kind == QueueTurn::Kind::kWaits);
 }
 
 TEST_CASE("A node of ours that is missing is told, whatever the rule") {
@@ -114,22 +114,22 @@ TEST_CASE("A node of ours that is missing is told, whatever the rule") {
     Directory directory;
     const auto own = directory.enter(kind);
     directory.leave(own);
-    CHECK(kind_of(kind, directory, own) == Verdict::Kind::kGone);
+    CHECK(kind_of(kind, directory, own) == QueueTurn::Kind::kGone);
   }
 }
 
 TEST_CASE("Curator's semaphore counts every child, ours included") {
   const std::vector<std::string> two{"_c_a-lease-0000000001", "anything"};
-  CHECK(judge(Rule::kCuratorLease, two, "_c_a-lease-0000000001", 2).kind == Verdict::Kind::kHolds);
-  const Verdict waits = judge(Rule::kCuratorLease, two, "_c_a-lease-0000000001", 1);
-  CHECK(waits.kind == Verdict::Kind::kWaits);
+  CHECK(judge(Rule::kCuratorLease, two, "_c_a-lease-0000000001", 2).kind == QueueTurn::Kind::kHolds);
+  const QueueTurn waits = judge(Rule::kCuratorLease, two, "_c_a-lease-0000000001", 1);
+  CHECK(waits.kind == QueueTurn::Kind::kWaits);
   CHECK(waits.watch.empty());  // the list of children
 }
 
 TEST_CASE("Each recipe makes the nodes of its families, in its directories, and refuses the modes that it has not") {
   struct Row {
     Recipe recipe;
-    std::size_t exclusive, shared, permits;  ///< stages; 0: refused
+    std::size_t exclusive, shared, permits;  ///< queues; 0: refused
   };
   for (const Row& row : {
            Row{Recipe::kCurator, 1, 1, 2},
@@ -142,12 +142,12 @@ TEST_CASE("Each recipe makes the nodes of its families, in its directories, and 
     const std::pair<Mode, std::size_t> modes[] = {
         {Mode::kExclusive, row.exclusive}, {Mode::kShared, row.shared}, {Mode::kPermits, row.permits}};
     for (const auto& [mode, count] : modes) {
-      const auto stages = stages_of(row.recipe, "/a/b", mode, 2);
-      CHECK((stages ? stages->size() : 0) == count);
-      if (!stages) CHECK(stages.error().code == ErrorCode::kUnsupported);
+      const auto queues = queues_of(row.recipe, "/a/b", mode, 2);
+      CHECK((queues ? queues->size() : 0) == count);
+      if (!queues) CHECK(queues.error().code == ErrorCode::kUnsupported);
     }
   }
-  const auto semaphore = *stages_of(Recipe::kCurator, "/a/b", Mode::kPermits, 3);
+  const auto semaphore = *queues_of(Recipe::kCurator, "/a/b", Mode::kPermits, 3);
   CHECK(semaphore[0].directory == "/a/b/locks");
   CHECK(semaphore[1].directory == "/a/b/leases");
   CHECK(semaphore[1].permits == 3);

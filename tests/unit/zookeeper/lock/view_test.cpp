@@ -15,13 +15,13 @@ Node node(const std::string& name, std::int64_t czxid, std::int64_t session, con
 }
 
 /// The nodes of `count` others who wait in `directory`, or hold.
-void crowd(FakeEnsemble& ensemble, const Stage& stage, int count) {
-  for (std::size_t end = stage.directory.find('/', 1);; end = stage.directory.find('/', end + 1)) {
-    ensemble.nodes[stage.directory.substr(0, end)];
+void crowd(FakeEnsemble& ensemble, const QueueDirectory& queue, int count) {
+  for (std::size_t end = queue.directory.find('/', 1);; end = queue.directory.find('/', end + 1)) {
+    ensemble.nodes[queue.directory.substr(0, end)];
     if (end == std::string::npos) break;
   }
   for (int i = 0; i < count; ++i) {
-    ensemble.foreign(stage.directory + "/" + Guid::random().node(stage.family));
+    ensemble.foreign(queue.directory + "/" + Guid::random().node(queue.family));
   }
 }
 
@@ -42,17 +42,17 @@ constexpr Kind kKinds[] = {
 int requests_behind(const Kind& kind, int count) {
   World world;
   const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=" + std::string(kind.recipe));
-  const auto stages = *stages_of(recipe_of(*url), "/app/k", kind.before, kind.before == Mode::kPermits ? 2 : 0);
-  crowd(world.ensemble, stages.front(), count);
+  const auto queues = *queues_of(recipe_of(*url), "/app/k", kind.before, kind.before == Mode::kPermits ? 2 : 0);
+  crowd(world.ensemble, queues.front(), count);
   LockSpec spec = spec_of(kind.ours);
   spec.wait.until = world.clock.now() + 2s;
   const auto lock = world.lock(spec, kind.recipe);
   world.supervisor.asks_who = true;
   world.at(1s, [&] {
-    auto names = world.ensemble.children(stages.front().directory);
+    auto names = world.ensemble.children(queues.front().directory);
     std::erase_if(names, [](const std::string& name) { return name.find("-lock-") == name.npos; });
     std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.substr(47) < b.substr(47); });
-    if (names.size() > 2) world.ensemble.remove(stages.front().directory + "/" + names[names.size() - 2]);
+    if (names.size() > 2) world.ensemble.remove(queues.front().directory + "/" + names[names.size() - 2]);
   });
   REQUIRE(refused(lock->acquire(world.supervisor)));
   REQUIRE(world.supervisor.told.size() >= 1);
@@ -74,15 +74,15 @@ TEST_CASE("A waiter asks as much behind a thousand others as behind twenty") {
 
 TEST_CASE("A view reads the holders and a thousand waiters, and counts the others") {
   World world;
-  const Stage stage = stages_of(Recipe::kCurator, "/app/k", Mode::kExclusive, 0)->front();
-  crowd(world.ensemble, stage, 1500);
+  const QueueDirectory queue = queues_of(Recipe::kCurator, "/app/k", Mode::kExclusive, 0)->front();
+  crowd(world.ensemble, queue, 1500);
   const auto url = BackendUrl::parse("zk://127.0.0.1/app");
   auto ensemble = Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); });
   const auto calls = ensemble->connect(30s, nullptr, world.clock.now() + 1s, nullptr);
   REQUIRE(calls);
   world.ensemble.requests = 0;
   const auto present =
-      read_present(**calls, Recipe::kCurator, stage.directory, kMostListed, world.clock.now() + 1s, nullptr);
+      read_present(**calls, Recipe::kCurator, queue.directory, kMostListed, world.clock.now() + 1s, nullptr);
   REQUIRE(present);
   const LockState state = state_of(spec_of().name, "zk://h", *present);
   CHECK(state.holders.size() == 1);
@@ -107,7 +107,7 @@ TEST_CASE("Each contender holds by its own protocol; dlock sees Curator's reader
     children.push_back(base_of(one.path));
   }
   auto present = present_in("/k", children);
-  for (Present& one : present) fill(one, nodes.at(one.path));
+  for (ParticipantNode& one : present) fill(one, nodes.at(one.path));
   REQUIRE(present.size() == 4);
   CHECK(present[0].participant.mode == Mode::kShared);
   CHECK(present[0].holds);
