@@ -60,7 +60,7 @@ class SharedSession {
   virtual Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) = 0;
 
   /// Called when nodes of the caller may be left in the session: share() hands it out no more, so that it ends soon.
-  virtual void retire() = 0;
+  virtual void close() = 0;
 };
 
 /// The arithmetic between a lease of dlock and a session of ZooKeeper. Pure. A holder believes in its lock for two

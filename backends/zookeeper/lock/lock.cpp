@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth watching
-constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
-constexpr Duration kGatePasses = 1s;     ///< whoever does not pass it by then is stopped
+constexpr Duration kFirstWatch = 200ms;   ///< a lock held for less is not worth watching
+constexpr Duration kWithdrawBudget = 1s;  ///< to take back what may have been created
+constexpr Duration kGatePasses = 1s;      ///< whoever does not pass it by then is stopped
 constexpr int kGoneTries = 5;
 constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
 
@@ -156,7 +156,7 @@ Result<ZookeeperLock::Tried> ZookeeperLock::pass_queues(Control& control) {
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Tried::kBusy;
   }
-  leave_gates();
+  release_gates();
   const ContenderStore& last = contenders_.back();
   if (spec_.mode == Mode::kPermits) {
     TRY_ASSIGN(auto taken, take_slot(*calls_, queues_.back().directory, last.path(), spec_, asked_by(), &control));
@@ -182,7 +182,7 @@ Result<QueueTurn> ZookeeperLock::pass(ContenderStore& contender, Control& contro
     if (turn.kind != QueueTurn::Kind::kGone) return turn;
     // Our place in the queue was deleted. A server that was cut off may not know it yet.
     if (calls_->was_taken_up()) {
-      leave_session();
+      close_session();
       return Error{ErrorCode::kLost, "our node in " + directory_ + " is gone"};
     }
     contender.forget();
@@ -204,9 +204,9 @@ Result<ZookeeperLock::Tried> ZookeeperLock::see_whether_free(Control& control) {
 /// end does not know whether it is held.
 bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!acquisition_.patience().queues()) {
-    leave_queue();
+    withdraw();
     const auto leave_what_is_left = [this] {
-      if (calls_->state() == SessionState::kConnected && is_in_queue()) leave_queue();
+      if (calls_->state() == SessionState::kConnected && is_in_queue()) withdraw();
       return !calls_;
     };
     if (calls_) wait_in_session(leave_what_is_left, until, control);
@@ -305,10 +305,10 @@ bool ZookeeperLock::is_in_queue() const {
 }
 
 /// A node that may still be there is not forgotten: in a session that goes on it would block the queue for all.
-void ZookeeperLock::leave_queue() {
+void ZookeeperLock::withdraw() {
   passed_ = 0;
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // no server was reached
-  const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
+  const TimePoint until = runtime_.clock.now() + kWithdrawBudget;
   if (is_one_node()) {
     if (is_in_queue()) (void)end_session(ensemble_, *calls_, until);
     return;
@@ -319,13 +319,13 @@ void ZookeeperLock::leave_queue() {
     if (removed || removed.error().code == ErrorCode::kLost) contender->forget();
     else may_not = may_not || shared_ || removed.error().code != ErrorCode::kUnavailable;
   }
-  if (may_not) leave_session();
+  if (may_not) close_session();
 }
 
 /// With all that cannot be removed. Nothing refers to a shared one any more, which ends with its last user.
-void ZookeeperLock::leave_session() {
+void ZookeeperLock::close_session() {
   if (!shared_) return calls_->end();
-  shared_->retire();
+  shared_->close();
   contenders_.clear();
   calls_.reset();
 }

@@ -16,7 +16,7 @@
 namespace dlock::zookeeper {
 
 /// One lock, in a session of its own, so that ending the session removes all nodes of the lock, whatever goes wrong; a
-/// shared session is retired instead, and ends with its last user. Each renewal is a sync, which the leader answers
+/// shared session is closed instead, and ends with its last user. Each renewal is a sync, which the leader answers
 /// only while the session lives. Single-threaded.
 class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
@@ -47,7 +47,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
   Result<LockState> describe(Control& control) override;
-  void withdraw() override { leave_queue(); }
+  void withdraw() override;
 
   Result<Tried> try_once(Control& control);
   bool may_begin_anew(const Error& error, TimePoint until);
@@ -65,10 +65,9 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::string warning() const;
   Error disagreement() const;
   bool is_in_queue() const;
-  void leave_queue();
-  void leave_session();
+  void close_session();
   void outlast_first_touches();
-  void leave_gates();
+  void release_gates();
   TimePoint asked_by();
   Duration timeout_to_ask() const;
   TimePoint believed() const;
@@ -80,7 +79,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Renewal judge_watched();
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
-  void let_go_of_session();
+  void detach_session();
   void tell_end(const LeaveSpec& lease, TimePoint until);
   Result<void> take_session_again(Duration timeout, TimePoint until);
   bool is_one_node() const { return queues_.back().rule == Rule::kOneNode && !shared_; }

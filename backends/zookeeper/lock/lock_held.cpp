@@ -50,7 +50,7 @@ void ZookeeperLock::outlast_first_touches() {
 }
 
 /// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
-void ZookeeperLock::leave_gates() {
+void ZookeeperLock::release_gates() {
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
 }
 
@@ -67,7 +67,7 @@ bool ZookeeperLock::is_to_be_read(TimePoint now) const {
 
 /// Events that came during it are read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
-  leave_gates();
+  release_gates();
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send(ask_sync(held_))};
   const bool asked = is_to_be_read(sent);
@@ -126,7 +126,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
     asked_anew_ = calls_->out_since();
     (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
   }
-  leave_gates();
+  release_gates();
   const bool changed = calls_->take_fired(held_);
   const bool due = watch_at_ && now >= *watch_at_;
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
@@ -209,12 +209,12 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   const auto released = is_one_node() ? end_one_node(until) : remove_node(until);
   if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
-  if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
+  if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->close();
   return released;
 }
 
-/// Lets go of the session, which lives on, so that it can be taken over.
-void ZookeeperLock::let_go_of_session() {
+/// The session lives on without us, so that it can be taken over.
+void ZookeeperLock::detach_session() {
   left_ = {calls_->key(), contenders_.back().token()};
   made_for_ = calls_->timeout();
   calls_->session().abandon();
@@ -255,7 +255,7 @@ Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
   const bool is_made_for_it = timeout == timeout_to_ask();
-  if (!is_made_for_it) let_go_of_session();
+  if (!is_made_for_it) detach_session();
   if (auto again = is_made_for_it ? Result<void>() : take_session_again(timeout, until); !again) {
     Error error = again.error();
     if (error.code == ErrorCode::kUnavailable) {

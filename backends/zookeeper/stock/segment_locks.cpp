@@ -191,7 +191,7 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
   auto chosen = in_transaction<Chosen>(tree_, StockLedger::Access::kShared, limit, [&] { return choose(wish); });
   if (!chosen && is_no_such_stock(chosen.error(), request.stock, session_.store())) return std::optional<Choice>();
   if (!chosen || chosen->unsure) {
-    session_.retire();  // with the nodes of the lock, should they have been made
+    session_.close();  // with the nodes of the lock, should they have been made
     return chosen ? Error{ErrorCode::kUnavailable, "an answer of " + session_.store() + " was lost"} : chosen.error();
   }
   auto* taken = chosen->answer ? std::get_if<StockTaken>(&*chosen->answer) : nullptr;

@@ -34,7 +34,7 @@ class StockSession final : public SharedSession {
   StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
 
   Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) override;
-  void retire() override { calls_.reset(); }
+  void close() override { calls_.reset(); }
   /// Locks with leases of `ttl` will be held in the session: makes it long enough for them, unless locks are held in
   /// it.
   void carry_leases(Duration ttl);
