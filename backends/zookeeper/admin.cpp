@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/zookeeper/doctor.h"
-#include "backends/zookeeper/fence.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"

@@ -1,17 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/view.h"
+#include "backends/zookeeper/session/calls.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/base/runtime.h"
 #include "lib/lock/admin_common.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_name.h"
 
 namespace dlock::zookeeper {
+
+/// Remembers the highest token of `resource` in a persistent node in `directory`, changed only against the version that
+/// was read. Lost for a lower token.
+Result<void> pass_fence(Calls& calls, const std::string& directory, const LockName& resource, FencingToken token,
+                        TimePoint until);
+
+/// Answer of the server at `address` ("10.0.0.1:2181", numeric) to a word of four letters ("srvr"). Unavailable if
+/// it does not by `until`.
+Result<std::string> ask_server(const std::string& address, std::string_view word, TimePoint until, Clock& clock);
+
+/// The "name: value" and "name=value" lines of such an answer. Pure.
+std::map<std::string, std::string> parse_answer(std::string_view text);
+
+/// Judges one server by its answers to "srvr" and "conf", which is empty if its whitelist does not allow it. Pure.
+std::vector<Finding> judge_server(const std::string& address, const std::map<std::string, std::string>& srvr,
+                                  const std::map<std::string, std::string>& conf);
+
+/// Judges `longest`, the longest session that the servers grant, by the ttl that it allows. Pure.
+Finding judge_sessions(const std::string& store, Duration longest);
+
+/// Asks and judges every server, the longest session, and the rights of the URL's user. Bounded by a few seconds.
+std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime);
 
 /// The commands that supervise nothing, over one session that is opened on first use. Each call is bounded by a few
 /// seconds.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/zookeeper/doctor.h"
+#include "backends/zookeeper/admin.h"
 
 #include <sys/socket.h>
 

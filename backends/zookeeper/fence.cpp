@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/zookeeper/fence.h"
+#include "backends/zookeeper/admin.h"
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/lock/store.h"

@@ -6,7 +6,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/session_takeover.h"
-#include "backends/zookeeper/lock/slots.h"
+#include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"

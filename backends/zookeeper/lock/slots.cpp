@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/zookeeper/lock/slots.h"
+#include "backends/zookeeper/lock/store.h"
 
 #include <optional>
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "backends/zookeeper/doctor.h"
+#include "backends/zookeeper/admin.h"
 #include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/record.h"
