@@ -22,11 +22,6 @@
 
 namespace dlock::zookeeper {
 
-/// Remembers the highest token of `resource` in a persistent node in `directory`, changed only against the version that
-/// was read. Lost for a lower token.
-Result<void> pass_fence(Calls& calls, const std::string& directory, const LockName& resource, FencingToken token,
-                        TimePoint until);
-
 /// Answer of the server at `address` ("10.0.0.1:2181", numeric) to a word of four letters ("srvr"). Unavailable if
 /// it does not by `until`.
 Result<std::string> ask_server(const std::string& address, std::string_view word, TimePoint until, Clock& clock);
