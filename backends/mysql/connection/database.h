@@ -16,16 +16,9 @@
 #include "lib/base/time.h"
 #include "lib/keeper/control.h"
 #include "lib/net/addresses.h"
+#include "lib/net/tls_settings.h"
 
 namespace dlock::mysql {
-
-/// The server must show a certificate of `ca_file` for the host of the endpoint. There is no weaker form: a user who
-/// wants TLS without a check gets an error, not an illusion.
-struct TlsSettings {
-  std::string ca_file;
-  std::string cert_file;  ///< client certificate, with key_file; empty: none
-  std::string key_file;
-};
 
 struct DatabaseSettings {
   Endpoint endpoint;
@@ -33,6 +26,8 @@ struct DatabaseSettings {
   std::string password;            ///< SECRET
   std::string password_file = {};  ///< read again when the server refuses the login; empty: none
   std::string database;
+  /// The server must show a certificate of the ca_file for the host of the endpoint. There is no weaker form: a user
+  /// who wants TLS without a check gets an error, not an illusion.
   std::optional<TlsSettings> tls;
   Duration connect_timeout{0};
   int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)

@@ -12,8 +12,8 @@ namespace dlock::mysql {
 namespace {
 
 Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
-  TlsSettings tls{url.param("ca-file"), url.param("cert-file"), url.param("key-file")};
-  if (!url.param("server-name").empty()) {
+  TRY_ASSIGN(auto tls, tls_settings(url));
+  if (!tls.server_name.empty()) {
     return Error{ErrorCode::kUnsupported, "the MySQL client library checks a certificate for the host of the URL only",
                  "leave server-name out, and write the name that the certificate has into the URL"};
   }
@@ -21,9 +21,6 @@ Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
     if (tls.cert_file.empty() && tls.key_file.empty()) return std::optional<TlsSettings>();
     return Error{ErrorCode::kMisconfigured, "cert-file and key-file mean nothing without ca-file",
                  "ca-file turns TLS on: without a checked server certificate there is no TLS"};
-  }
-  if (tls.cert_file.empty() != tls.key_file.empty()) {
-    return Error{ErrorCode::kMisconfigured, "cert-file and key-file go together", "name both, or none"};
   }
   for (const std::string* file : {&tls.ca_file, &tls.cert_file, &tls.key_file}) {
     if (!file->empty() && access(file->c_str(), R_OK) != 0) {

@@ -141,10 +141,6 @@ Result<int> database(const BackendUrl& url, const UrlScheme& scheme) {
   return Error{ErrorCode::kMisconfigured, "there is no database '" + printable(text) + "'", "it is a number, as 0"};
 }
 
-TlsSettings tls_settings(const BackendUrl& url) {
-  return {url.param("ca-file"), url.param("cert-file"), url.param("key-file"), url.param("server-name")};
-}
-
 /// Without a password nothing is authenticated, and the rights would be those of the default user.
 Error user_without_password(const BackendUrl& url) {
   return {
@@ -193,7 +189,9 @@ Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endp
   settings.client_name = "dlock";
   if (url.scheme.find('+') == std::string::npos || scheme->shape == UrlShape::kSocket) settings.alone = url.scheme;
   settings.greet = greet;
-  if (url.scheme.starts_with("rediss")) settings.tls = tls_settings(url);
+  if (url.scheme.starts_with("rediss")) {
+    TRY_ASSIGN(settings.tls, tls_settings(url));
+  }
   return settings;
 }
 

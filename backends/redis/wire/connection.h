@@ -18,15 +18,9 @@
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
 #include "lib/net/addresses.h"
+#include "lib/net/tls_settings.h"
 
 namespace dlock::redis {
-
-struct TlsSettings {
-  std::string ca_file;    ///< empty: the system's
-  std::string cert_file;  ///< client certificate, with key_file; empty: none
-  std::string key_file;
-  std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
-};
 
 /// Requests sent before the answers to AUTH and HELLO have come. A server without a password refuses AUTH, but carries
 /// out the requests after it as its user "default"; so does a node of a cluster with keys that happen to be its own.

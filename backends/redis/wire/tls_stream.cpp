@@ -203,10 +203,6 @@ class TlsStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> start_tls(std::unique_ptr<ByteStream> carrier, const TlsSettings& settings,
                                               const std::string& host) {
-  if (settings.cert_file.empty() != settings.key_file.empty()) {
-    return Error{ErrorCode::kMisconfigured, "a client certificate takes both cert-file and key-file",
-                 settings.cert_file.empty() ? "add cert-file" : "add key-file"};
-  }
   TRY_ASSIGN(const auto tls, load_tls());
   const std::string name = settings.server_name.empty() ? host.substr(0, host.find('%')) : settings.server_name;
   const DlockTlsSettings wanted{settings.ca_file.c_str(), settings.cert_file.c_str(), settings.key_file.c_str(),

@@ -45,6 +45,19 @@ TEST_CASE("user, password and TLS are as in the URL") {
   CHECK(settings_of("rediss+cluster://h").tls);
 }
 
+TEST_CASE("half a client certificate is refused before a server is asked") {
+  for (const auto& [given, next] :
+       {std::pair("cert-file=/c", "add key-file"), std::pair("key-file=/k", "add cert-file")}) {
+    CAPTURE(given);
+    const auto url = BackendUrl::parse(std::string("rediss://h?") + given);
+    REQUIRE(url);
+    const auto settings = connection_settings(*url, {"h", 1, ""});
+    REQUIRE_FALSE(settings);
+    CHECK(settings.error().code == ErrorCode::kMisconfigured);
+    CHECK(settings.error().next == next);
+  }
+}
+
 TEST_CASE("a user without a password is refused, whatever the servers are") {
   for (const char* text :
        {"redis://app@h", "rediss://app@h", "redis+unix://app@/run/r.sock", "redis+sentinel://app@h/m",
