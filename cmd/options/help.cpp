@@ -97,12 +97,16 @@ std::string actions_with(const OptionRow& row) {
   return all || actions.empty() ? std::string() : actions + ": ";
 }
 
-void put_options(std::string& out, Command command) {
+/// Those of an action of `dlock stock`, if one is named.
+std::string own_options(Command command, const StockActionRow* action = nullptr) {
+  std::string out;
   for (const OptionRow& row : option_rows()) {
-    if (row.anywhere || !has_option(command, row) || (row.rare & bit(command)) != 0) continue;
-    const std::string actions = command == Command::kStock ? actions_with(row) : "";
+    const bool has = action ? has_option(action->action, row) : has_option(command, row);
+    if (row.anywhere || !has || (row.rare & bit(command)) != 0) continue;
+    const std::string actions = command == Command::kStock && !action ? actions_with(row) : "";
     put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
+  return out.empty() ? out : "\nOptions [default; environment variable]:\n" + out;
 }
 
 constexpr std::string_view kGeneral = "General options (-b, -C, -q, -v, ...): dlock help options\n";
@@ -132,10 +136,7 @@ std::string explain(const CommandRow& row) {
     out += "\nExamples:\n";
     put_indented(out, row.examples);
   }
-  std::string own;
-  put_options(own, row.command);
-  if (!own.empty()) out += "\nOptions [default; environment variable]:\n" + own;
-  return out.append("\n").append(kGeneral) +
+  return out.append(own_options(row.command)).append("\n").append(kGeneral) +
          "Durations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
 }
 
@@ -149,12 +150,7 @@ std::string explain_action(const StockActionRow& action) {
     if (line.starts_with("dlock stock " + std::string(action.name) + " ")) put_indented(examples, line);
   }
   if (!examples.empty()) out += "\nExample:\n" + examples;
-  out += "\nOptions [default; environment variable]:\n";
-  for (const OptionRow& row : option_rows()) {
-    if (row.anywhere || !has_option(action.action, row) || (row.rare & bit(Command::kStock)) != 0) continue;
-    put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
-  }
-  return out.append("\n").append(kGeneral) +
+  return out.append(own_options(Command::kStock, &action)).append("\n").append(kGeneral) +
          "The other actions: dlock help stock. More, with examples to try: man dlock-stock\n";
 }
 

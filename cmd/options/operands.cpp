@@ -82,7 +82,7 @@ class Placer {
       case Operands::kMaybeWord:
         return words.empty() ? Result<void>() : count_is(1) ? add_known_word() : wrong_count(row_.operands);
       case Operands::kStock:
-        return {};  // read_stock_options()
+        return {};  // place_stock_operands()
       case Operands::kNone:
         if (words.empty()) return {};
         return usage("'dlock " + std::string(row_.name) + "' takes no '" + std::string(words.front()) + "'");

@@ -41,7 +41,6 @@ class Composer {
   Composer(const Arguments& arguments, const Environment& environment)
       : arguments_(arguments), environment_(environment) {
     options_.command = arguments.command;
-    if (arguments.command == Command::kStock) options_.stock.emplace();
   }
 
   Result<Options> compose() {
@@ -50,6 +49,7 @@ class Composer {
     options_.warnings = odd_variables(environment_);
     if (options_.command != Command::kDoctor) warn_of_files_left_out();
     if (finds_all_mistakes(arguments_)) return find_mistakes();
+    TRY(read_action());
     TRY(choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command));
     read_store();
     read_fallbacks(!options_.backends.front().is_local());
@@ -279,8 +279,13 @@ class Composer {
                                 " with ps; put it into a file: ?password-file=/path, or into $DLOCK_PASSWORD");
   }
 
+  /// First: which options there are, depends on it.
+  Result<void> read_action() {
+    return arguments_.command == Command::kStock ? read_stock_action(arguments_, options_) : Result<void>();
+  }
+
   Result<void> read_operands() {
-    if (arguments_.command == Command::kStock) return read_stock_options(arguments_, reader(), options_);
+    if (options_.stock) return place_stock_operands(arguments_, reader(), options_);
     return place_operands(arguments_, options_);
   }
 

@@ -40,15 +40,17 @@ std::string all_actions() {
   return names;
 }
 
-class Reader {
+class StockPlacer {
  public:
-  Reader(const Arguments& arguments, const OptionReader& from, Options& options)
-      : arguments_(arguments), from_(from), options_(options), stock_(*options.stock) {}
+  StockPlacer(const Arguments& arguments, const OptionReader& from, Options& options)
+      : arguments_(arguments),
+        from_(from),
+        options_(options),
+        stock_(*options.stock),
+        row_(action_row(stock_.action)) {}
 
-  Result<void> read() {
-    TRY(read_action());
+  Result<void> place() {
     TRY(read_name());
-    TRY(check_options());
     TRY(check_needs());
     stock_.qty = stock_.qty_given.value_or(1);
     if (stock_.action != StockAction::kRun) return {};
@@ -58,24 +60,15 @@ class Reader {
   }
 
  private:
-  Result<void> read_action() {
-    if (arguments_.words.empty())
-      return usage_error("'dlock stock' needs an action", "the actions are " + all_actions());
-    TRY_ASSIGN(auto row, find_stock_action(arguments_.words.front(), "the actions are " + all_actions()));
-    row_ = row;
-    stock_.action = row_->action;
-    return {};
-  }
-
   Result<void> read_name() {
     const std::size_t names = arguments_.words.size() - 1;
-    const std::string what = "'dlock stock " + std::string(row_->name) + "'";
+    const std::string what = "'dlock stock " + std::string(row_.name) + "'";
     if (names > 1) {
       return usage_error(what + " takes one NAME, not also " + in_quotes(arguments_.words[2]), instead_of_word());
     }
     if (names == 0) {
-      if (row_->action == StockAction::kShow) return {};
-      return usage_error(what + " needs the NAME of the stock", usage_of(*row_));
+      if (row_.action == StockAction::kShow) return {};
+      return usage_error(what + " needs the NAME of the stock", usage_of(row_));
     }
     TRY_ASSIGN(auto name, LockName::parse(arguments_.words[1]));
     options_.keys.push_back(std::move(name));
@@ -85,39 +78,30 @@ class Reader {
   /// The line to type for a second word: a number, an id, or the command.
   std::string instead_of_word() const {
     const std::string_view word = arguments_.words[2];
-    if (row_->action == StockAction::kRun && arguments_.child.empty())
+    if (row_.action == StockAction::kRun && arguments_.child.empty())
       return "put -- before the command: dlock stock run NAME -- CMD";
     const bool number = word.find_first_not_of("0123456789") == std::string_view::npos;
     const auto line = [&](OptionId option) {
-      return "write: dlock stock " + std::string(row_->name) + " " + shell_word(arguments_.words[1]) + " --" +
+      return "write: dlock stock " + std::string(row_.name) + " " + shell_word(arguments_.words[1]) + " --" +
              std::string(option_row(option).name) + " " + shell_word(word);
     };
-    if (row_->action == StockAction::kRefund) return line(OptionId::kId);
+    if (row_.action == StockAction::kRefund) return line(OptionId::kId);
     for (const OptionId option : {OptionId::kQuantity, OptionId::kQty, OptionId::kSegments}) {
-      if (number && has_option(row_->action, option_row(option))) return line(option);
+      if (number && has_option(row_.action, option_row(option))) return line(option);
     }
-    return usage_of(*row_);
-  }
-
-  Result<void> check_options() {
-    for (const GivenOption& given : arguments_.options) {
-      if (has_option(row_->action, *given.row)) continue;
-      return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
-                         "see: dlock help stock " + std::string(row_->name));
-    }
-    return {};
+    return usage_of(row_);
   }
 
   Result<void> check_needs() {
-    if (row_->needs == OptionId::kNone || from_.find(row_->needs)) return {};
-    return usage_error("--" + std::string(option_row(row_->needs).name) + " is missing: " + std::string(row_->why),
-                       usage_of(*row_));
+    if (row_.needs == OptionId::kNone || from_.find(row_.needs)) return {};
+    return usage_error("--" + std::string(option_row(row_.needs).name) + " is missing: " + std::string(row_.why),
+                       usage_of(row_));
   }
 
   Result<void> place_child() {
     const auto& child = arguments_.child;
     if (options_.shell_command && !child.empty()) {
-      return usage_error("both -c STR and a command: " + in_quotes(child.front()), usage_of(*row_));
+      return usage_error("both -c STR and a command: " + in_quotes(child.front()), usage_of(row_));
     }
     if (!options_.shell_command && child.empty()) {
       return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().typed() +
@@ -138,8 +122,8 @@ class Reader {
   const Arguments& arguments_;
   const OptionReader& from_;
   Options& options_;
-  const StockActionRow* row_ = nullptr;
   StockOptions& stock_;
+  const StockActionRow& row_;
 };
 
 }  // namespace
@@ -184,8 +168,21 @@ std::string same_stock_call(const Options& options, const LockName* id) {
   return line;
 }
 
-Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options) {
-  return Reader(arguments, from, options).read();
+Result<void> read_stock_action(const Arguments& arguments, Options& options) {
+  const std::string actions = "the actions are " + all_actions();
+  if (arguments.words.empty()) return usage_error("'dlock stock' needs an action", actions);
+  TRY_ASSIGN(const StockActionRow* row, find_stock_action(arguments.words.front(), actions));
+  options.stock.emplace().action = row->action;
+  for (const GivenOption& given : arguments.options) {
+    if (has_option(row->action, *given.row)) continue;
+    return usage_error("'dlock stock " + std::string(row->name) + "' has no option " + given.spelled,
+                       "see: dlock help stock " + std::string(row->name));
+  }
+  return {};
+}
+
+Result<void> place_stock_operands(const Arguments& arguments, const OptionReader& from, Options& options) {
+  return StockPlacer(arguments, from, options).place();
 }
 
 }  // namespace dlock

@@ -34,8 +34,9 @@ LockName request_id(const StockOptions& stock);
 /// the request's; nullptr: it has none.
 std::string same_stock_call(const Options& options, const LockName* id);
 
-/// Reads ACTION, NAME and the options of `dlock stock` into options.stock and options.keys. Invalid names what is
-/// missing, wrong or another action's.
-Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options);
+/// Reads ACTION of `dlock stock` into options.stock. Invalid names the nearest one, or an option of another action.
+Result<void> read_stock_action(const Arguments& arguments, Options& options);
+/// Reads NAME and CMD, once the options are read. Invalid names what is missing or too much.
+Result<void> place_stock_operands(const Arguments& arguments, const OptionReader& from, Options& options);
 
 }  // namespace dlock

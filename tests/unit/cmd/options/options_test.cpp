@@ -135,7 +135,10 @@ TEST_CASE("two options that do not go together are told as they were typed, with
             "all holders"},
         Row{{"revoke", "k", "--force"}, "--force means nothing without --wait", "--wait D"},
         Row{run({"--remember", "1d"}), "--remember means nothing without --once", "--once SLOT"},
-        Row{{"stock", "show", "--interval", "1"}, "--interval means nothing without --watch", "add --watch"}}) {
+        Row{{"stock", "show", "--interval", "1"}, "--interval means nothing without --watch", "add --watch"},
+        Row{{"stock", "take", "--interval", "x"},
+            "'dlock stock take' has no option --interval",
+            "dlock help stock take"}}) {
     const auto options = parse(row.line);
     REQUIRE(!options);
     CHECK(options.error().code == ErrorCode::kInvalid);
