@@ -10,40 +10,28 @@ namespace dlock {
 namespace {
 
 LockSpec plan_lock(const Options& options, const LockName& name, const std::string& command) {
-  LockSpec spec{.name = name, .owner = Owner::random(), .wait = {}, .reason = options.reason, .ancestor = {}};
-  spec.mode = options.mode;
-  spec.permits = options.permits;
-  spec.slots = options.slots;
-  spec.fair = options.fair;
-  spec.supersedes = options.supersedes;
-  spec.behind_nobody = options.nonblock && options.supersedes == Supersedes::kReplace;
-  spec.ttl = std::max(options.ttl, options.at_least);  // what is killed with everything of ours keeps it by itself
-  spec.at_least = options.at_least;
-  spec.renew_interval = options.ttl / 3;
-  spec.lock_delay = options.lock_delay;
-  spec.kill_after = options.kill_after;
-  spec.command = command;
+  LockSpec spec{.name = name,
+                .owner = Owner::random(),
+                .mode = options.mode,
+                .permits = options.permits,
+                .slots = options.slots,
+                .fair = options.fair,
+                .ttl = std::max(options.ttl, options.at_least),  // what is killed with all of ours keeps it by itself
+                .renew_interval = options.ttl / 3,
+                .lock_delay = options.lock_delay,
+                .at_least = options.at_least,
+                .wait = {},
+                .supersedes = options.supersedes,
+                .behind_nobody = options.nonblock && options.supersedes == Supersedes::kReplace,
+                .reason = options.reason,
+                .command = command,
+                .ancestor = {},
+                .kill_after = options.kill_after,
+                .ends_command = options.on_lost.kind != OnLost::Kind::kSignal,
+                .take = options.command != Command::kWait};
   if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
-  spec.ends_command = options.on_lost.kind != OnLost::Kind::kSignal;
-  spec.take = options.command != Command::kWait;
   if (options.stock) spec.stock = options.stock->claim;
   return spec;
-}
-
-SupervisionPolicy plan_supervision(const Options& options) {
-  SupervisionPolicy policy;
-  policy.ttl = std::max(options.ttl, options.at_least);
-  policy.kill_after = options.kill_after;
-  policy.on_lost = options.on_lost;
-  policy.at_least = options.at_least;
-  policy.max_hold = options.max_hold;
-  return policy;
-}
-
-Telling plan_telling(const Options& options) {
-  Telling telling{.keys = options.keys, .progress = options.progress, .wait = options.wait, .ask_again = {}};
-  if (options.stock) telling.ask_again = same_stock_call(options, &options.stock->claim->id);
-  return telling;
 }
 
 }  // namespace
@@ -66,19 +54,26 @@ WaitPlan plan_wait(const Options& options) {
 }
 
 LockPlan plan_locks(const Options& options) {
-  LockPlan plan{.stores = options.backends,
-                .locks = {},
-                .wait = plan_wait(options),
-                .once = options.once,
-                .supervision = plan_supervision(options),
-                .run_if_unavailable = options.run_if_unavailable,
-                .command = command_line(options),
-                .lease = {},
-                .events = options.events,
-                .telling = plan_telling(options),
-                .busy = {options.conflict_exit_code, options.repeated_exit_code, options.warn_held},
-                .config_option = options.same_config};
+  LockPlan plan{
+      .stores = options.backends,
+      .locks = {},
+      .wait = plan_wait(options),
+      .once = options.once,
+      .supervision = {.ttl = std::max(options.ttl, options.at_least),
+                      .kill_after = options.kill_after,
+                      .on_lost = options.on_lost,
+                      .at_least = options.at_least,
+                      .max_hold = options.max_hold},
+      .run_if_unavailable = options.run_if_unavailable,
+      .command = command_line(options),
+      .lease = {},
+      .events = options.events,
+      .telling = {.keys = options.keys, .progress = options.progress, .wait = options.wait, .ask_again = {}},
+      .busy = {options.conflict_exit_code, options.repeated_exit_code, options.warn_held},
+      .config_option = options.same_config,
+  };
   if (options.command == Command::kAcquire) plan.lease = DetachSpec{options.ttl, options.watch_pid};
+  if (options.stock) plan.telling.ask_again = same_stock_call(options, &options.stock->claim->id);
   const std::string command = plan.command.empty() ? std::string() : command_name(plan.command.front());
   for (const LockName& key : options.keys) plan.locks.push_back(plan_lock(options, key, command));
   return plan;
