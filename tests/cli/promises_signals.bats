@@ -319,9 +319,9 @@ job_control() {
       "${stop[@]}" 'send:bg\n' 'run:got CONT' 'expect:PS> ' "${go_on[@]}" 'run:stty -F "/proc/$(cat noting.pid)/fd/0" rows 30' 'run:got WINCH' 'run:touch finish'
     as_a_job "$begin $begin note-signals" 9 file:ready "${stop[@]}" "${go_on[@]}" "${stop[@]}" "${go_on[@]}" 'run:touch finish'
     hold_lock "$key"
-    as_a_job "$begin true" 130 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:in line' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:in line' 'send:\x03'
+    as_a_job "$begin true" 130 'expect:held by' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:held by' "${stop[@]:0:3}" 'send:fg\n' run:in_front 'expect:held by' 'send:\x03'
     let_go
-    as_a_job "dlock hold $key" 0 'expect:[0-9a-f]{32} ' "${stop[@]:0:3}" 'send:fg\n' run:in_front "${stop[@]:0:3}" 'send:fg\n' run:in_front 'send:\x04'
+    as_a_job "dlock hold $key" 0 'expect:[0-9a-f]{32}' "${stop[@]:0:3}" 'send:fg\n' run:in_front "${stop[@]:0:3}" 'send:fg\n' run:in_front 'send:\x04'
     is_free "$key"
   done
 }
