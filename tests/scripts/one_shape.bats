@@ -87,7 +87,7 @@ copy() {
     echo "$change: $output"
     [[ $output == *"$expected"* ]]
   done <<'END'
-local/view.cpp mv local/view.cpp local/look.cpp
+local/lock.cpp mv local/lock.cpp local/look.cpp
 mysql/bound/lock.cpp mv mysql/bound/lock.cpp mysql/bound/pinned_lock.cpp
 redis/native/admin.cpp mv redis/native/admin.cpp redis/native/commands.cpp
 redis/stock/store.cpp cp mysql/lease/store.cpp redis/stock/store.cpp

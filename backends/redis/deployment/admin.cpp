@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/deployment/admin.h"
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
+#include "backends/redis/deployment/record.h"
 #include "lib/keeper/insist.h"
 
 namespace dlock::redis {

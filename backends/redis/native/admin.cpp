@@ -4,8 +4,8 @@
 #include <string>
 
 #include "backends/redis/deployment/admin.h"
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/record.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/deployment/server_findings.h"
 #include "backends/redis/native/layout.h"

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
+#include "backends/redis/deployment/record.h"
 #include "backends/redis/native/scripts.h"
 #include "backends/redis/wire/reply.h"
 #include "lib/base/human_text.h"

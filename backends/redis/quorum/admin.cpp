@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
+#include "backends/redis/deployment/record.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/rounds.h"
 #include "backends/redis/quorum/server_group.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/families.h"
+#include "backends/redis/deployment/record.h"
 #include "lib/base/human_text.h"
 
 namespace dlock::redis {

@@ -4,8 +4,8 @@
 
 #include "backends/redis/deployment/admin.h"
 #include "backends/redis/deployment/server_findings.h"
-#include "backends/redis/redisson/kinds.h"
 #include "backends/redis/redisson/layout.h"
+#include "backends/redis/redisson/rules.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {

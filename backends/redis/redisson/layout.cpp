@@ -5,10 +5,10 @@
 #include <iterator>
 #include <map>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/families.h"
-#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/deployment/record.h"
+#include "backends/redis/redisson/rules.h"
 #include "backends/redis/redisson/scripts.h"
 #include "backends/redis/wire/reply.h"
 #include "lib/base/human_text.h"

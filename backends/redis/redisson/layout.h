@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/redis/deployment/layout.h"
-#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/redisson/rules.h"
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/lock_driver.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/redis/deployment/lock.h"
-#include "backends/redis/redisson/kinds.h"
 #include "backends/redis/redisson/layout.h"
+#include "backends/redis/redisson/rules.h"
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"

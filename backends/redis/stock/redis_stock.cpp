@@ -5,8 +5,8 @@
 #include <chrono>
 #include <set>
 
-#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/record.h"
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
 #include "backends/redis/stock/stock_batch.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/redisson/rules.h"
 #include "backends/redis/redisson/scripts.h"
 #include "tests/conformance/redis/script_table.h"
 

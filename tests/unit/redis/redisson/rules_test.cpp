@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/redisson/kinds.h"
+#include "backends/redis/redisson/rules.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/deployment/companions.h"
+#include "backends/redis/deployment/record.h"
 
 #include <algorithm>
 #include <map>
