@@ -19,32 +19,6 @@ constexpr std::string_view kEventNames[] = {"waiting",        "unreached", "reac
                                             "force-released", "revoked"};
 static_assert(std::size(kEventNames) == static_cast<std::size_t>(Event::Kind::kRevoked) + 1);
 
-class FieldWriter {
- public:
-  explicit FieldWriter(JsonWriter& json) : json_(json) {}
-
-  template <typename T>
-  void operator()(const char* name, const T& value) {
-    json_.field(name, value);
-  }
-  void operator()(const char* name, FencingToken token) {
-    json_.key(name).number_or_null(static_cast<std::int64_t>(token.value()));
-  }
-  void operator()(const char* name, Mode mode) { json_.key(name).text(mode_name(mode)); }
-  void rare(const char* name, const std::string& text) {
-    if (!text.empty()) json_.key(name).text(printable(text, kLongestWhy));
-  }
-  void rare(const char* name, bool value) {
-    if (value) json_.key(name).boolean(true);
-  }
-  void rare(const char* name, std::optional<WallTime> value) {
-    if (value) json_.field(name, value);
-  }
-
- private:
-  JsonWriter& json_;
-};
-
 std::string who(const Event& event) {
   Participant who = event.who;
   who.lease = false;
@@ -115,8 +89,8 @@ std::string event_line(const Event& event) {
   JsonWriter json("dlock.event/1");
   json.field("time", rfc3339(event.time));
   json.field("event", event_name(event.kind)).field("key", event.key);
-  FieldWriter writer(json);
-  visit_fields(event, writer);
+  JsonFields fields(json);
+  visit_fields(event, fields);
   if (event.holder) put_participant(json.key("holder"), *event.holder);
   return json.end_object().line();
 }

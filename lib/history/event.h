@@ -52,10 +52,9 @@ struct Event {
 const char* event_name(Event::Kind kind);
 std::optional<Event::Kind> event_kind(std::string_view name);
 
-/// The members of dlock.event/1 after schema, time, event and key: of `event`, which is written or read, each goes to
-/// visit(NAME, MEMBER), and to visit.rare() where only some events have it.
-template <typename AnyEvent, typename Visitor>
-void visit_fields(AnyEvent& event, Visitor& visit) {
+/// The members of dlock.event/1 after schema, time, event and key, and before holder (lib/base/fields.h).
+template <MaybeConst<Event> Any, typename Visitor>
+void visit_fields(Any& event, Visitor& visit) {
   visit("store", event.store);
   visit("owner", event.who.owner);
   visit("token", event.who.token);
@@ -66,8 +65,8 @@ void visit_fields(AnyEvent& event, Visitor& visit) {
   visit("user", event.who.user);
   visit("command", event.who.command);
   visit("reason", event.who.reason);
-  visit("waited_ms", event.waited);
-  visit("held_ms", event.held);
+  visit("waited", event.waited);
+  visit("held", event.held);
   visit("exit_code", event.exit_code);
   visit("signal", event.signal);
   visit.rare("slot", event.who.slot);

@@ -102,11 +102,10 @@ struct JournalWriter {
   std::string& out;
 
   template <typename T>
-  void operator()(const char* name, const T& value) {
-    std::string field = "DLOCK_";
-    for (const char* c = name; *c != '\0'; ++c)
-      field += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
-    put_field(out, field.c_str(), text_of(value));
+  void operator()(std::string name, const T& value) {
+    if (std::same_as<T, std::optional<Duration>>) name += "_ms";
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    put_field(out, ("DLOCK_" + name).c_str(), text_of(value));
   }
   template <typename T>
   void rare(const char* name, const T& value) {

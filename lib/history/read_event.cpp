@@ -28,8 +28,8 @@ std::optional<std::int64_t> number_of(const Json& object, const char* name) {
   return at != object.end() && at->is_number_integer() ? std::optional(at->get<std::int64_t>()) : std::nullopt;
 }
 
-std::optional<Duration> ms_of(const Json& object, const char* name) {
-  const auto ms = number_of(object, name);
+std::optional<Duration> duration_of(const Json& object, const std::string& name) {
+  const auto ms = number_of(object, (name + "_ms").c_str());
   const bool fits = ms && *ms >= 0 && *ms <= kLongestDuration / std::chrono::milliseconds(1);
   return fits ? std::optional<Duration>(std::chrono::milliseconds(*ms)) : std::nullopt;
 }
@@ -51,39 +51,22 @@ bool is_true(const Json& object, const char* name) {
   return at != object.end() && at->is_boolean() && at->get<bool>();
 }
 
-Mode mode_of(const Json& object) {
-  const std::string name = text_of(object, "mode");
-  return name == "shared" ? Mode::kShared : name == "permits" ? Mode::kPermits : Mode::kExclusive;
-}
-
-FencingToken token_of(const Json& object, const char* name) {
-  return FencingToken(static_cast<std::uint64_t>(number_of(object, name).value_or(0)));
-}
-
-Participant participant_of(const Json& object) {
-  Participant participant;
-  participant.owner = text_of(object, "owner");
-  participant.host = text_of(object, "host");
-  participant.command_pid = number_of(object, "command_pid").value_or(0);
-  participant.pid = number_of(object, "pid").value_or(0);
-  participant.user = text_of(object, "user");
-  participant.command = text_of(object, "command");
-  participant.reason = text_of(object, "reason");
-  participant.mode = mode_of(object);
-  participant.token = token_of(object, "token");
-  participant.since = moment_of(object, "since");
-  return participant;
-}
-
 class FieldReader {
  public:
   explicit FieldReader(const Json& object) : object_(object) {}
 
   void operator()(const char* name, std::string& text) { text = text_of(object_, name); }
-  void operator()(const char* name, FencingToken& token) { token = token_of(object_, name); }
+  void operator()(const char* name, FencingToken& token) {
+    token = FencingToken(static_cast<std::uint64_t>(number_of(object_, name).value_or(0)));
+  }
   void operator()(const char* name, std::int64_t& pid) { pid = number_of(object_, name).value_or(0); }
-  void operator()(const char* /*name*/, Mode& mode) { mode = mode_of(object_); }
-  void operator()(const char* name, std::optional<Duration>& value) { value = ms_of(object_, name); }
+  void operator()(const char* name, int& count) { count = small_number_of(object_, name).value_or(count); }
+  void operator()(const char* name, Mode& mode) {
+    const std::string text = text_of(object_, name);
+    mode = text == "shared" ? Mode::kShared : text == "permits" ? Mode::kPermits : Mode::kExclusive;
+  }
+  void operator()(const char* name, std::optional<Duration>& value) { value = duration_of(object_, name); }
+  void operator()(const char* name, Duration& value) { value = duration_of(object_, name).value_or(value); }
   void operator()(const char* name, std::optional<int>& value) { value = small_number_of(object_, name); }
   void operator()(const char* name, std::optional<WallTime>& value) { value = moment_of(object_, name); }
   void operator()(const char* name, bool& value) { value = is_true(object_, name); }
@@ -91,6 +74,8 @@ class FieldReader {
   void rare(const char* name, T& value) {
     (*this)(name, value);
   }
+  template <typename T>
+  void unshown(const char* /*name*/, T& /*value*/) {}
 
  private:
   const Json& object_;
@@ -107,7 +92,8 @@ std::optional<Event> event_of(const Json& object) {
   FieldReader reader(object);
   visit_fields(event, reader);
   if (const auto holder = object.find("holder"); holder != object.end() && holder->is_object()) {
-    event.holder = participant_of(*holder);
+    FieldReader of_holder(*holder);
+    visit_fields(event.holder.emplace(), of_holder);
   }
   return event;
 }

@@ -74,7 +74,8 @@ std::optional<int> count_told_by(const UniqueFd& hold, Clock& clock) {
   const auto answer = size > 0 ? decode({packet, static_cast<std::size_t>(size)}) : Result<Message>(broken_message(""));
   if (!answer || answer->verb != kCount) return std::nullopt;
   MessageReader in(*answer);
-  const auto count = static_cast<int>(in.number("entries"));
+  int count = 0;
+  in("entries", count);
   return in.ok() ? std::optional(count) : std::nullopt;
 }
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/message.h"
 
-#include "lib/base/text.h"
+#include "lib/lock/slots.h"
 
 namespace dlock {
 namespace {
 
 std::string escape(std::string_view value) {
   return percent_escaped(value, [](unsigned char c) { return c != '%' && c != '\n' && c != '\0'; });
+}
+
+template <typename T>
+bool take_parsed(Result<T> parsed, T& value) {
+  if (parsed) value = std::move(*parsed);
+  return static_cast<bool>(parsed);
 }
 
 }  // namespace
@@ -29,7 +35,7 @@ std::string encode(const Message& message) {
 }
 
 Result<Message> decode(std::string_view packet) {
-  if (packet.size() > kLargestMessage) return broken_message("a message of " + digits(packet.size()) + " bytes");
+  if (packet.size() > kLargestMessage) return broken_message("a message of " + field_text(packet.size()) + " bytes");
   Message message;
   message.verb = cut(packet, '\n');
   if (message.verb.empty() || message.verb.find('=') != std::string::npos)
@@ -46,20 +52,19 @@ Result<Message> decode(std::string_view packet) {
   return message;
 }
 
-std::string MessageReader::text(const char* name) {
-  const std::string* value = message_.find(prefix_ + name);
-  if (!value) fail(name);
-  return value ? *value : std::string();
-}
+std::string field_text(const std::vector<std::string>& slots) { return slots_text(slots); }
 
-std::int64_t MessageReader::number(const char* name) {
-  const auto number = whole_number<std::int64_t>(text(name));
-  if (!number) fail(name);
-  return number.value_or(0);
+bool read_field(const std::string& text, std::string& value) {
+  value = text;
+  return true;
 }
-
-void MessageReader::fail(const char* name) {
-  if (failed_.empty()) failed_ = prefix_ + name;
+bool read_field(const std::string& text, FencingToken& token) {
+  return take_parsed(FencingToken::parse_any(text), token);
+}
+bool read_field(const std::string& text, Owner& owner) { return take_parsed(Owner::parse(text), owner); }
+bool read_field(const std::string& text, LockName& name) { return take_parsed(LockName::parse_stored(text), name); }
+bool read_field(const std::string& text, std::vector<std::string>& slots) {
+  return take_parsed(parse_slots(text), slots);
 }
 
 }  // namespace dlock

@@ -23,9 +23,9 @@ namespace dlock {
 //               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
 //               ended status= (of a stock)  detach ttl= [pid=]
 //               here    (the answer to "there")
-//   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= by= (for the lock, by a process)
+//   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why= final= by=
 //               refused code= message= next= [state]  waiting [state]  unreached why=  reached
-//               withdrawn  released  unconfirmed code= message=
+//               withdrawn  released  unconfirmed code= message= next=
 //               there       (is the supervisor? it has a grant and has not said "started")
 //               more        (the supervisor has read nothing for long: the latest renewal comes once it has)
 //               gone why= code=   (it cannot go on; renewals have ended)

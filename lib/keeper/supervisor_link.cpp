@@ -91,7 +91,7 @@ void SupervisorLink::ask_whether_there() {
 }
 
 void SupervisorLink::tell_count(int entries) {
-  say(encode({std::string(kCount), {{"entries", digits(entries)}}}), true);
+  say(encode({std::string(kCount), {{"entries", field_text(entries)}}}), true);
 }
 
 void SupervisorLink::receive() {

@@ -95,7 +95,7 @@ const char* standing_text(Standing standing) {
                                     kDelayAfterForce,
                                     kForeignData,
                                     ""};
-  static_assert(std::size(kTexts) == static_cast<std::size_t>(kLastStanding) + 1);
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(last_of(Standing())) + 1);
   return kTexts[static_cast<std::size_t>(standing)];
 }
 
@@ -125,25 +125,16 @@ std::string note_text(const Participant& participant) {
   return text;
 }
 
+void JsonFields::rare(const char* name, const std::string& text) {
+  constexpr std::size_t kLongest = 512;
+  if (!text.empty()) (*this)(name, printable(text, kLongest));
+}
+
 void put_participant(JsonWriter& json, const Participant& participant) {
-  const auto number = [&](const char* name, std::int64_t value) {
-    json.key(name).number_or_null(std::max<std::int64_t>(value, 0));
-  };
   json.begin_object();
-  json.field("owner", participant.owner).field("host", participant.host);
-  number("command_pid", participant.command_pid);
-  number("pid", participant.pid);
-  if (participant.lease) json.field("lease", true);
-  json.field("user", participant.user).field("reason", participant.reason);
-  number("token", static_cast<std::int64_t>(participant.token.value()));
-  json.field("command", participant.command);
-  if (!participant.slot.empty()) json.field("slot", participant.slot);
-  json.field("count", participant.count);
-  json.field("since", participant.since).field("until", participant.until);
-  if (participant.at_least > Duration(0)) json.key("at_least_ms").whole_ms(participant.at_least);
-  if (!participant.ran.empty()) json.field("ran", participant.ran);
-  json.field("mode", mode_name(participant.mode));
-  if (const std::string note = note_text(participant); !note.empty()) json.field("note", note);
+  JsonFields fields(json);
+  visit_fields(participant, fields);
+  fields.rare("note", note_text(participant));
   json.end_object();
 }
 

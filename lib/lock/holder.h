@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/fields.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/time.h"
 #include "lib/lock/fencing_token.h"
@@ -40,9 +41,13 @@ enum class Standing {
   kForeignData,      ///< no holder: the data there is not a lock of a known kind, `note` describes it
   kUnheard,  ///< waits, as another client's: whether it lives is not known before `until`, when it is passed over
 };
-inline constexpr Standing kLastStanding = Standing::kUnheard;
 /// Whether a holder of this standing has the lock now: its token is good.
 bool is_hold(Standing standing);
+
+// What bounds a number that was read.
+constexpr Mode last_of(Mode) { return Mode::kPermits; }
+constexpr Supersedes last_of(Supersedes) { return Supersedes::kNewest; }
+constexpr Standing last_of(Standing) { return Standing::kUnheard; }
 
 /// A holder or waiter, as the store reports it: for showing to people. Any field may be empty when the backend cannot
 /// know it.
@@ -69,6 +74,32 @@ struct Participant {
   std::string ran = {};  ///< of a holder whose command has ended (--at-least): how, "status 0"; empty: it runs, if any
   std::int64_t command_pid = 0;  ///< the process of `command`, where it was found on this machine; 0: not known
 };
+
+/// See lib/base/fields.h.
+template <MaybeConst<Participant> Any, typename Visitor>
+void visit_fields(Any& participant, Visitor& visit) {
+  visit("owner", participant.owner);
+  visit("host", participant.host);
+  visit("command_pid", participant.command_pid);
+  visit("pid", participant.pid);
+  visit.rare("lease", participant.lease);
+  visit("user", participant.user);
+  visit("reason", participant.reason);
+  visit("token", participant.token);
+  visit("command", participant.command);
+  visit.rare("slot", participant.slot);
+  visit("count", participant.count);
+  visit("since", participant.since);
+  visit("until", participant.until);
+  visit.rare("at_least", participant.at_least);
+  visit.rare("ran", participant.ran);
+  visit("mode", participant.mode);
+  visit.unshown("note", participant.note);
+  visit.unshown("standing", participant.standing);
+  visit.unshown("stored", participant.stored);
+  visit.unshown("supersedes", participant.supersedes);
+  visit.unshown("revoked", participant.revoked);
+}
 
 /// The process that stands beside the command's name wherever people read it: the command's, else that of its dlock.
 std::int64_t shown_pid(const Participant& participant);
@@ -104,6 +135,34 @@ std::string participant_text(const Participant& participant);
 
 /// The note and the standing, in words; empty if there is nothing to say.
 std::string note_text(const Participant& participant);
+
+/// Writes what visit_fields() names as members of a JSON object. The name of a duration gets "_ms"; what is not known
+/// is null.
+class JsonFields {
+ public:
+  explicit JsonFields(JsonWriter& json) : json_(json) {}
+
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    json_.field(name, value);
+  }
+  void operator()(const char* name, std::optional<Duration> value) { json_.field(std::string(name) + "_ms", value); }
+  void operator()(const char* name, std::int64_t pid) { json_.key(name).number_or_null(pid > 0 ? pid : 0); }
+  void operator()(const char* name, FencingToken token) {
+    json_.key(name).number_or_null(static_cast<std::int64_t>(token.value()));
+  }
+  void operator()(const char* name, Mode mode) { json_.key(name).text(mode_name(mode)); }
+  template <typename T>
+  void rare(const char* name, const T& value) {
+    if (value != T()) (*this)(name, value);
+  }
+  void rare(const char* name, const std::string& text);
+  template <typename T>
+  void unshown(const char* /*name*/, const T& /*value*/) {}
+
+ private:
+  JsonWriter& json_;
+};
 
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_participant(JsonWriter& json, const Participant& participant);

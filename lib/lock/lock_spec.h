@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/fields.h"
 #include "lib/base/time.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/holder.h"
@@ -71,5 +72,38 @@ struct LockSpec {
   /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.
   bool one_of_many = false;
 };
+
+/// See lib/base/fields.h.
+template <MaybeConst<LockSpec> Any, typename Visitor>
+void visit_fields(Any& spec, Visitor& visit) {
+  visit("name", spec.name);
+  visit("owner", spec.owner);
+  visit("mode", spec.mode);
+  visit("permits", spec.permits);
+  visit.rare("slots", spec.slots);
+  visit("fair", spec.fair);
+  visit("ttl", spec.ttl);
+  visit("renew_interval", spec.renew_interval);
+  visit("lock_delay", spec.lock_delay);
+  visit("at_least", spec.at_least);
+  visit("once", spec.wait.once);
+  visit("until", spec.wait.until);
+  visit("tries", spec.wait.tries);
+  visit("retry_interval", spec.wait.retry_interval);
+  visit("connect_timeout", spec.wait.connect_timeout);
+  visit("has_fallback", spec.wait.has_fallback);
+  visit("supersedes", spec.supersedes);
+  visit("behind_nobody", spec.behind_nobody);
+  visit("reason", spec.reason);
+  visit.rare("command", spec.command);
+  visit("ancestor", spec.ancestor);
+  visit("secret", spec.secret);
+  visit("kill_after", spec.kill_after);
+  visit("ends_command", spec.ends_command);
+  visit("take", spec.take);
+  visit("stock", spec.stock);
+  visit("left_to", spec.left_to);
+  visit("one_of_many", spec.one_of_many);
+}
 
 }  // namespace dlock

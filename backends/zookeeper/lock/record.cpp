@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
+#include <climits>
 #include <map>
 
 #include "lib/base/text.h"
@@ -15,42 +15,97 @@
 namespace dlock::zookeeper {
 namespace {
 
-constexpr std::string_view kOurs = "dlock ";
-constexpr auto kLongestDelay = std::chrono::floor<std::chrono::milliseconds>(kLongestDuration);
+constexpr std::string_view kOurs = "dlock";
+constexpr const char* kWaits[] = {"", "replace", "newest"};  // by Supersedes
 
-std::string percent(std::string_view text) {
-  return percent_escaped(text, [](unsigned char c) { return c > 0x20 && c != 0x7f && c != '%'; });
+/// What a node says, in this order (lib/base/fields.h).
+template <MaybeConst<HolderRecord> Any, typename Visitor>
+void visit_fields(Any& record, Visitor& visit) {
+  visit("owner", record.owner);
+  visit("host", record.host);
+  visit("pid", record.pid);
+  visit("user", record.user);
+  visit("mode", record.mode);
+  visit("permits", record.permits);
+  visit("slot", record.slot);
+  visit("delay", record.lock_delay);
+  visit("freed_by", record.freed_by);
+  visit("heard", record.heard);
+  visit("revoked_by", record.revoked);
+  visit("wait", record.supersedes);
+  visit("left_to", record.left_to);
+  visit("at_least", record.at_least);
+  visit("command", record.command);
+  visit("reason", record.reason);
 }
 
-/// Text that is not one of our escapes stays as it is.
-std::string plain(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
+/// Leaves out what is not set. Durations are ms, which their names say.
+struct RecordWriter {
+  std::string line{kOurs};
 
-using Fields = std::map<std::string, std::string, std::less<>>;
-
-std::string text(const Fields& fields, std::string_view name) {
-  const auto found = fields.find(name);
-  return found == fields.end() ? "" : found->second;
-}
-
-std::int64_t number(const Fields& fields, std::string_view name) {
-  return leading_number<std::int64_t>(text(fields, name));
-}
-
-/// Any client may write a node: values beyond every limit are cut to one that can be reckoned with.
-std::int64_t amount(const Fields& fields, std::string_view name, std::int64_t most) {
-  return std::clamp<std::int64_t>(number(fields, name), 0, most);
-}
-
-std::chrono::milliseconds delay(const Fields& fields, std::string_view name) {
-  return std::chrono::milliseconds(amount(fields, name, kLongestDelay.count()));
-}
-
-Mode mode_of(const std::string& name) {
-  for (const Mode mode : {Mode::kShared, Mode::kPermits}) {
-    if (name == mode_name(mode)) return mode;
+  void operator()(const std::string& name, const std::string& value) {
+    if (!value.empty()) line.append(" ").append(name).append("=").append(percent(value));
   }
-  return Mode::kExclusive;
-}
+  void operator()(const char* name, std::int64_t number) {
+    if (number != 0) (*this)(name, std::to_string(number));
+  }
+  void operator()(const char* name, std::optional<std::int64_t> number) {
+    if (number) (*this)(name, std::to_string(*number));
+  }
+  void operator()(const std::string& name, Duration time) {
+    (*this)((name + "_ms").c_str(), std::chrono::ceil<std::chrono::milliseconds>(time).count());
+  }
+  void operator()(const char* name, Mode mode) { (*this)(name, std::string(mode_name(mode))); }
+  void operator()(const char* name, Supersedes kind) { (*this)(name, std::string(kWaits[static_cast<int>(kind)])); }
+
+  static std::string percent(std::string_view text) {
+    return percent_escaped(text, [](unsigned char c) { return c > 0x20 && c != 0x7f && c != '%'; });
+  }
+};
+
+/// Any client may write a node: what is missing is as in a new record, numbers beyond every limit are cut to one that
+/// can be reckoned with, and text that is not one of our escapes stays as it is.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view line) {
+    while (!line.empty()) {
+      std::string_view value = cut(line, ' ');
+      if (value.find('=') == std::string_view::npos) continue;
+      const std::string_view name = cut(value, '=');
+      fields_.emplace(name, percent_unescaped(value).value_or(std::string(value)));
+    }
+  }
+
+  void operator()(const char* name, std::string& text) { text = fields_[name]; }
+  void operator()(const char* name, std::int64_t& number) { number = leading_number<std::int64_t>(fields_[name]); }
+  void operator()(const char* name, std::optional<std::int64_t>& number) {
+    if (fields_.contains(name)) (*this)(name, number.emplace());
+  }
+  void operator()(const char* name, int& number) { number = static_cast<int>(amount(name, INT_MAX)); }
+  void operator()(const std::string& name, Duration& time) {
+    using std::chrono::milliseconds;
+    time = milliseconds(amount(name + "_ms", std::chrono::floor<milliseconds>(kLongestDuration).count()));
+  }
+  void operator()(const char* name, bool& flag) { flag = fields_[name] == "1"; }
+  void operator()(const char* name, Mode& mode) { mode = by_name(fields_[name], mode, mode_name); }
+  void operator()(const char* name, Supersedes& kind) {
+    kind = by_name(fields_[name], kind, [](Supersedes one) { return kWaits[static_cast<int>(one)]; });
+  }
+
+ private:
+  std::int64_t amount(const std::string& name, std::int64_t most) {
+    return std::clamp<std::int64_t>(leading_number<std::int64_t>(fields_[name]), 0, most);
+  }
+  template <typename Enum, typename NameOf>
+  static Enum by_name(const std::string& name, Enum otherwise, NameOf name_of) {
+    for (int i = 0; i <= static_cast<int>(last_of(Enum())); ++i) {
+      if (name == name_of(static_cast<Enum>(i))) return static_cast<Enum>(i);
+    }
+    return otherwise;
+  }
+
+  std::map<std::string, std::string, std::less<>> fields_;
+};
 
 }  // namespace
 
@@ -74,68 +129,17 @@ HolderRecord record_of(const LockSpec& spec) {
 }
 
 std::string encode(const HolderRecord& data) {
-  std::string out = "dlock";
-  const auto add = [&](std::string_view name, const std::string& value) {
-    out.append(" ").append(name).append("=").append(percent(value));
-  };
-  const auto add_some = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) add(name, value);
-  };
-  const auto add_ms = [&](std::string_view name, Duration time) {
-    if (time > Duration(0)) add(name, std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
-  };
-  add("owner", data.owner);
-  add("host", data.host);
-  add("pid", std::to_string(data.pid));
-  add("user", data.user);
-  add("mode", mode_name(data.mode));
-  if (data.permits > 0) add("permits", std::to_string(data.permits));
-  add_some("slot", data.slot);
-  add_ms("delay_ms", data.lock_delay);
-  add_some("freed_by", data.freed_by);
-  if (data.heard) add("heard", "1");
-  add_some("revoked_by", data.revoked);
-  if (data.supersedes != Supersedes::kNothing) {
-    add("wait", data.supersedes == Supersedes::kReplace ? "replace" : "newest");
-  }
-  if (data.left_to) add("left_to", std::to_string(*data.left_to));
-  add_ms("at_least_ms", data.at_least);
-  add_some("command", data.command);
-  add_some("reason", data.reason);
-  return out;
+  RecordWriter writer;
+  visit_fields(data, writer);
+  return writer.line;
 }
 
 std::optional<HolderRecord> decode_record(std::string_view line) {
-  if (!line.starts_with(kOurs)) return std::nullopt;
-  line.remove_prefix(kOurs.size());
-  Fields fields;
-  while (!line.empty()) {
-    std::string_view value = cut(line, ' ');
-    if (value.find('=') == std::string_view::npos) continue;
-    const std::string_view name = cut(value, '=');
-    fields.emplace(name, plain(value));
-  }
+  if (cut(line, ' ') != kOurs) return std::nullopt;
+  RecordReader reader(line);
   HolderRecord data;
-  data.owner = text(fields, "owner");
-  if (data.owner.empty()) return std::nullopt;
-  data.host = text(fields, "host");
-  data.pid = number(fields, "pid");
-  data.user = text(fields, "user");
-  data.mode = mode_of(text(fields, "mode"));
-  data.permits = static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max()));
-  data.slot = text(fields, "slot");
-  data.lock_delay = delay(fields, "delay_ms");
-  data.freed_by = text(fields, "freed_by");
-  data.heard = text(fields, "heard") == "1";
-  data.revoked = text(fields, "revoked_by");
-  const std::string wait = text(fields, "wait");
-  if (wait == "replace") data.supersedes = Supersedes::kReplace;
-  if (wait == "newest") data.supersedes = Supersedes::kNewest;
-  if (fields.contains("left_to")) data.left_to = number(fields, "left_to");
-  data.at_least = delay(fields, "at_least_ms");
-  data.command = text(fields, "command");
-  data.reason = text(fields, "reason");
-  return data;
+  visit_fields(data, reader);
+  return data.owner.empty() ? std::nullopt : std::optional(std::move(data));
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -3,6 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 namespace messages_test {
 
 using namespace dlock;
@@ -36,6 +41,53 @@ SessionEvent there_and_back(const SessionEvent& event) {
   REQUIRE(back);
   return std::move(*back);
 }
+
+/// Gives each member a value that no new object has.
+struct Fill {
+  std::vector<std::string> names;
+
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    names.emplace_back(name);
+    fill(value);
+  }
+  template <typename T>
+  void rare(const char* name, T& value) {
+    (*this)(name, value);
+  }
+  template <typename T>
+  void unshown(const char* name, T& value) {
+    (*this)(name, value);
+  }
+
+ private:
+  std::int64_t next() { return static_cast<std::int64_t>(names.size()) + 100; }
+  std::string text() { return "100 % of\n" + names.back(); }
+
+  void fill(std::string& value) { value = text(); }
+  void fill(LockName& name) { name = *LockName::parse("k " + names.back()); }
+  void fill(Owner& /*random*/) {}
+  void fill(FencingToken& token) { token = FencingToken(static_cast<std::uint64_t>(next())); }
+  void fill(std::vector<std::string>& slots) { slots = {"db1", names.back()}; }
+  void fill(Duration& duration) { duration = Duration(next()); }
+  void fill(std::optional<HeldClaim>& claim) { claim = {Owner::random(), FencingToken(5), text()}; }
+  void fill(std::optional<StockClaim>& claim) { claim = {*LockName::parse("order 77"), next(), true}; }
+  template <typename Clock, typename Since>
+  void fill(std::chrono::time_point<Clock, Since>& point) {
+    point = std::chrono::time_point<Clock, Since>(Since(next()));
+  }
+  template <typename Number>
+  requires std::integral<Number> || std::is_enum_v<Number>
+  void fill(Number& number) {
+    if constexpr (std::same_as<Number, bool>) number = !number;
+    else if constexpr (std::is_enum_v<Number>) number = last_of(number);
+    else number = static_cast<Number>(next());
+  }
+  template <typename T>
+  void fill(std::optional<T>& value) {
+    fill(value.emplace());
+  }
+};
 
 }  // namespace
 
@@ -88,20 +140,11 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   const auto url = BackendUrl::parse("redis://app:s3%20cret@h1:7000/2");
   REQUIRE(url);
   LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "why", .ancestor = {}};
-  spec.mode = Mode::kPermits;
-  spec.permits = 3;
-  spec.slots = {"db1", "db2", "db3"};
-  spec.ttl = 7s;
-  spec.kill_after = 1234ms;
-  spec.ends_command = false;
-  spec.wait.until = TimePoint(99s);
-  spec.ancestor = HeldClaim{Owner::random(), FencingToken(5), "theirs"};
-  spec.secret = "ours";
-  spec.left_to = 4711;
-  spec.command = "deploy.sh";
-  spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
-  const auto message =
-      decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbose = true, .colour = true})));
+  Fill all;
+  visit_fields(spec, all);
+  const Message sent = acquire_message(*url, spec, {.format = Log::Format::kJson, .verbose = true, .colour = true});
+  for (const std::string& name : all.names) CHECK_MESSAGE(sent.find(name), name);
+  const auto message = decode(encode(sent));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
   REQUIRE(request);
@@ -109,23 +152,26 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->url.redacted() == url->redacted());
   CHECK(request->style.format == Log::Format::kJson);
   CHECK_FALSE(request->style.quiet);
-  CHECK(request->style.verbose);
-  CHECK(request->style.colour);
-  CHECK(request->spec.permits == 3);
+  CHECK(encode(acquire_message(request->url, request->spec, request->style)) == encode(sent));
   CHECK(request->spec.slots == spec.slots);
-  CHECK(request->spec.command == "deploy.sh");
-  CHECK(request->spec.ttl == 7s);
-  CHECK(request->spec.kill_after == 1234ms);
-  CHECK_FALSE(request->spec.ends_command);
-  CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
-  CHECK(request->spec.ancestor->secret == "theirs");
-  CHECK(request->spec.secret == "ours");
-  CHECK(request->spec.left_to == 4711);
-  REQUIRE(request->spec.stock);
-  CHECK(request->spec.stock->id.text() == "order 77");
-  CHECK(request->spec.stock->quantity == 12);
-  CHECK(request->spec.stock->lock_segment);
+  CHECK(request->spec.ancestor->secret == spec.ancestor->secret);
+  CHECK(request->spec.stock->quantity == spec.stock->quantity);
+  for (const std::string& name : all.names) {
+    Message wrong = sent;
+    wrong.fields[name] = "";
+    const bool is_text = name == "reason" || name == "command" || name == "secret";
+    CHECK_MESSAGE(static_cast<bool>(parse_acquire(wrong)) == is_text, name);
+  }
+}
+
+TEST_CASE("Whatever is known of a holder or waiter reaches the supervisor") {
+  LockState state = busy_state();
+  Fill all;
+  visit_fields(state.holders[0], all);
+  const Message sent = event_message(Waiting{state});
+  for (const std::string& name : all.names) CHECK_MESSAGE(sent.find("holder.0." + name), name);
+  CHECK(encode(event_message(there_and_back(Waiting{state}))) == encode(sent));
 }
 
 TEST_CASE("A long queue is cut to what a message holds, and who is cut off is counted") {
