@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "backends/local/leases.h"
 #include "backends/local/view.h"
@@ -26,23 +25,10 @@ constexpr Duration kStoppedPatience = std::chrono::seconds(5);
 constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
 
-std::string seconds_text(Duration duration) {
-  const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
-  char text[32];
-  std::snprintf(text, sizeof text, ms % 1000 ? "%lld.%03lld s" : "%lld s", static_cast<long long>(ms / 1000),
-                static_cast<long long>(ms % 1000));
-  return text;
-}
-
 }  // namespace
 
 LocalLock::LocalLock(LocalContext& context, const LockSpec& spec)
-    : context_(context),
-      spec_(spec),
-      patience_(spec_.wait),
-      succession_(spec_, [this](const LockState& shown, const std::string& by) {
-        return revoke(context_, spec_.name, shown, by);
-      }) {}
+    : context_(context), spec_(spec), steps_(spec_, context.runtime, *this) {}
 
 void LocalLock::acquire(TimePoint now) {
   started_ = now;
@@ -64,16 +50,12 @@ void LocalLock::start(TimePoint now) {
   attempt(now);
 }
 
-void LocalLock::trace(std::string_view step) const {
-  if (traces()) context_.runtime.log.verbose(spec_.name.text() + ": " + std::string(step));
-}
-
 void LocalLock::attempt(TimePoint now) {
   // No place in the queue keeps who pauses between attempts in its file, where others may have gone on to another one.
   if (state_ == State::kPause && queue_entry_->file().replaced()) return start(now);
   if (!spec_.take) take(queue_entry_->probe(now), now);
   else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
-  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), patience_.queues()), now);
+  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), steps_.patience().queues()), now);
 }
 
 void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
@@ -81,26 +63,33 @@ void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
   switch (*step) {
     case QueueEntry::Step::kGranted:
       return spec_.name.is_path() ? take_flock(now) : granted(now);
-    case QueueEntry::Step::kQueued:
-      return spec_.take || patience_.queues() ? wait_in_queue(now) : count_try(now);
-    case QueueEntry::Step::kFirstInLine:
-      return spec_.take || patience_.queues() ? wait_in_front(now) : count_try(now);
-    case QueueEntry::Step::kDelayed:
-      if (!spec_.take && !patience_.queues()) return count_try(now);
-      wait_in_front(now);  // it may be ended early
-      retry_at_ = std::min(retry_at_, queue_entry_->delayed_until());
-      return;
-    case QueueEntry::Step::kBusy:
-      return count_try(now);
     case QueueEntry::Step::kStartOver:
       return start(now);
     case QueueEntry::Step::kGuardStuck:
       // A starved process gets time to go on, even from those who want an answer at once.
-      if (patience_.is_once() && now >= started_ + kGuardPatience) return refuse(queue_entry_->file().guard_stuck());
+      if (steps_.patience().is_once() && now >= started_ + kGuardPatience)
+        return refuse(queue_entry_->file().guard_stuck());
       state_ = State::kGuardStuck;
       retry_at_ = now + kGuardPause;
       return;
+    case QueueEntry::Step::kQueued:
+    case QueueEntry::Step::kFirstInLine:
+    case QueueEntry::Step::kDelayed:
+    case QueueEntry::Step::kBusy:
+      return wait(*step, now);
   }
+}
+
+void LocalLock::wait(QueueEntry::Step step, TimePoint now) {
+  if (auto refused = steps_.busy()) return end(std::move(*refused));
+  if (step == QueueEntry::Step::kBusy || !steps_.patience().queues()) {
+    state_ = State::kPause;
+    retry_at_ = steps_.patience().wait_end(now).value_or(now);
+    return;
+  }
+  if (step == QueueEntry::Step::kQueued) return wait_in_queue(now);
+  wait_in_front(now);  // a delay may be ended early
+  if (step == QueueEntry::Step::kDelayed) retry_at_ = std::min(retry_at_, queue_entry_->delayed_until());
 }
 
 void LocalLock::wait_in_queue(TimePoint now) {
@@ -108,7 +97,7 @@ void LocalLock::wait_in_queue(TimePoint now) {
   auto waiter = WaitingChild::for_bytes(queue_entry_->file().fd(), queue_entry_->awaited());
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
-  if (state_ != State::kQueued) trace("queued in " + queue_entry_->file().path());
+  if (state_ != State::kQueued) steps_.trace("queued in " + queue_entry_->file().path());
   state_ = State::kQueued;
   retry_at_ = now + kQueueLookPause;
 }
@@ -128,12 +117,6 @@ void LocalLock::wait_in_front(TimePoint now) {
   retry_at_ = now;  // for changes from before the watch
 }
 
-void LocalLock::count_try(TimePoint now) {
-  if (!patience_.may_try_again(now)) return refuse_busy(now);
-  state_ = State::kPause;
-  retry_at_ = patience_.wait_end(now).value_or(now);
-}
-
 void LocalLock::take_flock(TimePoint now) {
   // A joined hold has the flock already, in the descriptor that the outer one passed on.
   if (spec_.take && queue_entry_->entry() > 0) return granted(now);
@@ -143,12 +126,12 @@ void LocalLock::take_flock(TimePoint now) {
   const auto got = path_.try_lock(spec_.mode);
   if (!got) return refuse(got.error());
   if (*got) return flock_granted(getpid(), now);
-  if (patience_.queues()) return wait_for_flock(now);
+  if (steps_.patience().queues()) return wait_for_flock(now);
   if (spec_.take) {
     queue_entry_->give_back();
     queue_entry_->wait_for_more();
   }
-  count_try(now);
+  wait(QueueEntry::Step::kBusy, now);
 }
 
 void LocalLock::wait_for_flock(TimePoint now) {
@@ -174,22 +157,20 @@ void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
 void LocalLock::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
-  if (const auto state = succession_.look_at() ? seen() : std::nullopt; state) {
-    if (gives_way(succession_.judge_grant(*state))) return;
-  }
-  if (traces()) {
-    const std::string slot(queue_entry_->record().slot());
-    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()) +
-          (slot.empty() ? "" : ", slot " + slot));
-  }
   Granted event;
-  if (spec_.take) {
-    event.locks.push_back(held_lock());
-  } else {
+  if (spec_.take) event.locks.push_back(held_lock());
+  auto answer = steps_.granted(std::move(event));
+  if (auto* refused = std::get_if<Refused>(&answer)) return end(std::move(*refused));
+  if (context_.runtime.log.style().verbose) {
+    const std::string slot(queue_entry_->record().slot());
+    steps_.trace("granted after " + human_duration(now - started_) + ", ticket " +
+                 std::to_string(queue_entry_->ticket()) + (slot.empty() ? "" : ", slot " + slot));
+  }
+  if (!spec_.take) {
     let_go();
     state_ = State::kDone;
   }
-  events_.emplace_back(std::move(event));
+  tell(std::get<Granted>(std::move(answer)));
 }
 
 HeldLock LocalLock::held_lock() const {
@@ -229,12 +210,11 @@ void LocalLock::look_around(TimePoint now) {
       if (now >= retry_at_) attempt(now);
       break;
   }
-  const bool waiting = state_ != State::kGranted && state_ != State::kDone;
-  if (waiting && patience_.is_over(now)) return refuse_busy(now);
-  const auto look_at = succession_.look_at();
-  if (!waiting || !queue_entry_ || !look_at || now < *look_at) return;
-  if (const auto state = seen()) gives_way(succession_.judge(*state, now));
-  else succession_.missed(now);
+  if (state_ == State::kGranted || state_ == State::kDone) return;
+  const bool over = steps_.patience().is_over(now);
+  if (over && state_ == State::kGuardStuck) return refuse(queue_entry_->file().guard_stuck());
+  if (over) return end(steps_.over());
+  if (steps_.gives_way()) end(steps_.give_way());
 }
 
 void LocalLock::look_at_waiter(TimePoint now) {
@@ -269,7 +249,7 @@ Result<bool> LocalLock::pass_over_stopped(TimePoint now) {
   if (!stopped_since_) stopped_since_ = now;
   if (now < *stopped_since_ + kStoppedPatience) return false;
   stopped_since_.reset();
-  trace("passes over waiters that are stopped");
+  steps_.trace("passes over waiters that are stopped");
   return queue_entry_->pass_over(now);
 }
 
@@ -293,48 +273,50 @@ std::optional<TimePoint> LocalLock::wake_at() const {
   if (state_ == State::kGranted) {
     return watches_loss_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
   }
-  return earlier(earlier(retry_at_, patience_.until()), succession_.look_at());
+  return earlier(earlier(retry_at_, steps_.patience().until()), steps_.look_at());
 }
 
 void LocalLock::ask_who() {
   if (!queue_entry_ || state_ == State::kDone || state_ == State::kGranted) return;
-  if (auto state = seen()) events_.emplace_back(Waiting{std::move(*state)});
+  steps_.answer_who(true);
 }
 
-std::optional<LockState> LocalLock::seen() const {
-  auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
-  if (!view) return std::nullopt;
+Result<LockState> LocalLock::describe() {
+  TRY_ASSIGN(auto view, read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now()));
   if (state_ != State::kGranted && queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
     // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
     const View::Seat own{{queue_entry_->side(), queue_entry_->ticket(), 1},
                          LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()},
                          spec_.reason};
-    const auto behind = std::find_if(view->waiters.begin(), view->waiters.end(), [&](const View::Seat& seat) {
+    const auto behind = std::find_if(view.waiters.begin(), view.waiters.end(), [&](const View::Seat& seat) {
       return seat.ticket.ticket > queue_entry_->ticket();
     });
-    view->waiters.insert(behind, own);
+    view.waiters.insert(behind, own);
   }
   const pid_t ours = waiter_ ? waiter_->pid() : 0;
-  return describe(*view, context_, spec_.name, ours);
+  return local::describe(view, context_, spec_.name, ours);
 }
 
-/// True: what was waited for, or just granted, is left to another one.
-bool LocalLock::gives_way(std::optional<Refused> refused) {
-  if (!refused) return false;
-  if (state_ == State::kGranted) give_back();
-  let_go();
-  state_ = State::kDone;
-  events_.emplace_back(std::move(*refused));
-  return true;
+Result<void> LocalLock::revoke(const LockState& shown, const std::string& by) {
+  return local::revoke(context_, spec_.name, shown, by);
 }
 
 void LocalLock::withdraw(TimePoint) {
   if (state_ == State::kDone) return;
+  events_.clear();
+  withdraw();
+  end(Withdrawn{});
+}
+
+void LocalLock::withdraw() {
   if (state_ == State::kGranted) give_back();
+}
+
+/// The last event.
+void LocalLock::end(SessionEvent event) {
   let_go();
   state_ = State::kDone;
-  events_.clear();
-  events_.emplace_back(Withdrawn{});
+  tell(std::move(event));
 }
 
 /// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
@@ -344,32 +326,6 @@ void LocalLock::let_go() {
   path_.close();
   if (queue_entry_ && state_ != State::kGranted) queue_entry_->give_back();
   queue_entry_.reset();
-}
-
-void LocalLock::refuse(Error error) {
-  let_go();
-  state_ = State::kDone;
-  events_.emplace_back(Refused{std::move(error), std::nullopt});
-}
-
-void LocalLock::refuse_busy(TimePoint now) {
-  if (state_ == State::kGuardStuck) return refuse(queue_entry_->file().guard_stuck());
-  waiter_.reset();
-  Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.typed()}, std::nullopt};
-  const TimePoint delayed = queue_entry_->delayed_until();
-  const auto view = read_view(queue_entry_->file(), spec_.name.is_path(), context_.runtime.clock.now());
-  if (view) refused.state = describe(*view, context_, spec_.name);
-  if (const Error* why = view ? succession_.unasked(*refused.state) : nullptr) return refuse(*why);
-  if (delayed > now && refused.state && refused.state->holders.empty()) {
-    refused.error.message = spec_.name.text() + " was not released cleanly; its lock-delay lasts for another " +
-                            seconds_text(delayed - now) + " (lock-delay)";
-  } else {
-    refused.error.message = spec_.name.text() + " is already held";
-  }
-  if (!patience_.is_once()) refused.error.message += "; gave up after " + seconds_text(now - started_);
-  let_go();
-  state_ = State::kDone;
-  events_.emplace_back(std::move(refused));
 }
 
 }  // namespace dlock::local

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "backends/local/context.h"
@@ -10,16 +10,15 @@
 #include "backends/local/files/path_lock.h"
 #include "backends/local/queue_entry.h"
 #include "backends/local/waiting_child.h"
+#include "lib/keeper/acquisition_steps.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
-#include "lib/lock/patience.h"
-#include "lib/lock/succession.h"
 
 namespace dlock::local {
 
 /// One acquisition on this machine: drives a QueueEntry through its waits. All waiting is done by the caller's poll,
 /// woken by a WaitingChild's pipe, by inotify or by a timer.
-class LocalLock final : public LockSession {
+class LocalLock final : public LockSession, private AcquisitionSteps::Driver {
  public:
   /// `context` must outlive the session.
   LocalLock(LocalContext& context, const LockSpec& spec);
@@ -51,17 +50,20 @@ class LocalLock final : public LockSession {
   void start(TimePoint now);
   void attempt(TimePoint now);
   void take(const Result<QueueEntry::Step>& step, TimePoint now);
+  void wait(QueueEntry::Step step, TimePoint now);
   void wait_in_queue(TimePoint now);
   void wait_in_front(TimePoint now);
-  void count_try(TimePoint now);
   void take_flock(TimePoint now);
   void wait_for_flock(TimePoint now);
   void flock_granted(std::int64_t pid, TimePoint now);
   void granted(TimePoint now);
   HeldLock held_lock() const;
 
-  std::optional<LockState> seen() const;
-  bool gives_way(std::optional<Refused> refused);
+  Result<LockState> describe() override;
+  void withdraw() override;
+  Result<void> revoke(const LockState& shown, const std::string& by) override;
+  void tell(SessionEvent event) override { events_.push_back(std::move(event)); }
+
   void look_around(TimePoint now);
   void look_at_waiter(TimePoint now);
   Result<bool> pass_over_stopped(TimePoint now);
@@ -69,18 +71,15 @@ class LocalLock final : public LockSession {
   void look_for_loss(TimePoint now);
   bool replaced() const;
   void lose();
-  bool traces() const { return context_.runtime.log.style().verbose; }
-  void trace(std::string_view step) const;
 
   void give_back();
   void let_go();
-  void refuse(Error error);
-  void refuse_busy(TimePoint now);
+  void end(SessionEvent event);
+  void refuse(Error error) { end(steps_.refused(std::move(error))); }
 
   LocalContext& context_;
   LockSpec spec_;
-  Patience patience_;
-  Succession succession_;
+  AcquisitionSteps steps_;
   State state_ = State::kIdle;
   TimePoint started_{};
   TimePoint retry_at_{};

@@ -49,8 +49,7 @@ void LocalLock::lose() {
   else if (file.removed()) why = "its lock file " + file.path() + " was removed";
   else if (file.replaced()) why = "its lock file " + file.path() + " is another one now, or none";
   state_ = State::kDone;
-  let_go();
-  events_.emplace_back(Lost{std::move(why)});
+  end(Lost{std::move(why)});
 }
 
 void LocalLock::release(TimePoint) {
@@ -63,16 +62,14 @@ void LocalLock::release(TimePoint) {
   // Another may have had the lock since we last looked: then it was not ours to the end.
   const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
   if ((lost && *lost) || replaced()) return lose();
-  trace("released");
+  steps_.trace("released");
   give_back();
   if (!waiter_ && !passed_on_) {
     queue_entry_->keep_file_open();
     queue_entry_.reset();
   }
-  let_go();
-  state_ = State::kDone;
   events_.clear();
-  events_.emplace_back(Released{});
+  end(Released{});
 }
 
 void LocalLock::give_back() {
