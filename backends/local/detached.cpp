@@ -128,7 +128,7 @@ void Holder::wait() {
 
 void Holder::end(bool in_order) {
   if (path_.valid()) path_.unlock();
-  if (in_order) queue_entry_.give_back();
+  if (in_order) queue_entry_.release();
   _exit(0);  // the kernel frees the rest
 }
 

@@ -128,7 +128,7 @@ void LocalLock::take_flock(TimePoint now) {
   if (*got) return flock_granted(getpid(), now);
   if (steps_.patience().queues()) return wait_for_flock(now);
   if (spec_.take) {
-    queue_entry_->give_back();
+    queue_entry_->release();
     queue_entry_->wait_for_more();
   }
   wait(QueueEntry::Step::kBusy, now);
@@ -309,7 +309,7 @@ void LocalLock::withdraw(TimePoint) {
 }
 
 void LocalLock::withdraw() {
-  if (state_ == State::kGranted) give_back();
+  if (state_ == State::kGranted) release_entry();
 }
 
 /// The last event.
@@ -319,12 +319,12 @@ void LocalLock::end(SessionEvent event) {
   tell(std::move(event));
 }
 
-/// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
+/// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless release_entry() came first.
 void LocalLock::let_go() {
   waiter_.reset();
   watch_.reset();
   path_.close();
-  if (queue_entry_ && state_ != State::kGranted) queue_entry_->give_back();
+  if (queue_entry_ && state_ != State::kGranted) queue_entry_->release();
   queue_entry_.reset();
 }
 

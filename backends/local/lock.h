@@ -72,7 +72,7 @@ class LocalLock final : public LockSession, private AcquisitionSteps::Driver {
   bool replaced() const;
   void lose();
 
-  void give_back();
+  void release_entry();
   void let_go();
   void end(SessionEvent event);
   void refuse(Error error) { end(steps_.refused(std::move(error))); }

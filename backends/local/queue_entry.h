@@ -70,8 +70,8 @@ class QueueEntry {
   Result<void> say_pid_namespace();
 
   /// The orderly end: lock-delay and --at-least cancelled, permits announced. Never fails: unlocking cannot.
-  void give_back();
-  /// After give_back(), if no other process can have the descriptor: leaves it open for the next place. Spends this
+  void release();
+  /// After release(), if no other process can have the descriptor: leaves it open for the next place. Spends this
   /// one.
   void keep_file_open();
   /// True while a re-entry of the same ticket keeps the lock.

@@ -37,7 +37,7 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
     if (seat.placed) participant.slot = seat.placed->record.slot();
     if (seat.is_kept) participant.ran = kEndedWithDlock;
     const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
-    if (seat.placed && seat.placed->record.has_ended(now)) participant.standing = dlock::Standing::kLeaseOver;
+    if (seat.placed && seat.placed->record.has_ended(now)) participant.standing = Standing::kLeaseOver;
   }
   if (!seat.placed) {
     participant.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;
@@ -108,11 +108,11 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
   View view;
   view.header = header;
   TRY_ASSIGN(const auto live, file.live());
-  Standing standing = stand(live, header.reader_permits, header.revoked);
+  Line line = line_up(live, header.reader_permits, header.revoked);
   const bool kept = outlives_its_ticket(header, live, now);
-  if (kept) standing.waiters.insert(standing.waiters.begin(), standing.holders.begin(), standing.holders.end());
-  if (kept) standing.holders = {{Side::kWriters, header.kept_ticket, 1}};
-  if (standing.holders.empty() && standing.waiters.empty()) return view;
+  if (kept) line.waiters.insert(line.waiters.begin(), line.holders.begin(), line.holders.end());
+  if (kept) line.holders = {{Side::kWriters, header.kept_ticket, 1}};
+  if (line.holders.empty() && line.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
     View::Seat found{ticket, std::nullopt, {}};
@@ -123,12 +123,12 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
     found.is_kept = kept && ticket.ticket == header.kept_ticket;
     return found;
   };
-  for (const LiveTicket& ticket : standing.holders) {
+  for (const LiveTicket& ticket : line.holders) {
     View::Seat found = seat(ticket);
     const bool granted = !found.placed || (found.placed->record.flags & Record::kGranted);
     (path_key && !granted ? view.waiters : view.holders).push_back(std::move(found));
   }
-  for (const LiveTicket& ticket : standing.waiters) view.waiters.push_back(seat(ticket));
+  for (const LiveTicket& ticket : line.waiters) view.waiters.push_back(seat(ticket));
   return view;
 }
 

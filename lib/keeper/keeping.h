@@ -17,7 +17,7 @@
 namespace dlock {
 
 /// One lock of a keeper, from acquire to the end, as keeper_loop.h promises it. Single-threaded: every wait, the lock's
-/// own included, polls the link as well. keeping.cpp: the grant, and the lease while it is held. keeping_ends.cpp: the
+/// own included, polls the link as well. keeping.cpp: the grant, and the lease while it is held. endings.cpp: the
 /// ways in which it ends.
 class Keeping {
  public:

@@ -89,18 +89,18 @@ bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us) {
   return touched_ns % kSecond != 0 && touched_ns / 1000 < wall_us - kCoarseUs;
 }
 
-Standing stand(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked) {
-  Standing standing;
+Line line_up(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked) {
+  Line line;
   bool open = true;  // may the next one still join those before it?
   for (const LiveTicket& one : live) {
     if (one.ticket <= revoked) continue;
-    const bool first = standing.holders.empty() && standing.waiters.empty();
+    const bool first = line.holders.empty() && line.waiters.empty();
     if (one.side == Side::kWriters) open = false;
-    else if (permits > 0 && standing.holders.size() >= permits) open = false;
-    if (first || open) standing.holders.push_back(one);
-    else standing.waiters.push_back(one);
+    else if (permits > 0 && line.holders.size() >= permits) open = false;
+    if (first || open) line.holders.push_back(one);
+    else line.waiters.push_back(one);
   }
-  return standing;
+  return line;
 }
 
 }  // namespace dlock::local

@@ -93,10 +93,10 @@ bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us);
 
 /// Holders and waiters among live tickets (oldest first), by nothing but their order: the lock belongs to the
 /// oldest, and to those next to it that it does not exclude. `permits` 0: readers share without limit.
-struct Standing {
+struct Line {
   std::vector<LiveTicket> holders;
   std::vector<LiveTicket> waiters;
 };
-Standing stand(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked);
+Line line_up(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked);
 
 }  // namespace dlock::local

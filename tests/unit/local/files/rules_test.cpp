@@ -185,9 +185,9 @@ TEST_CASE("who holds and who waits follows from the order alone") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.what);
-    const Standing standing = stand(row.live, row.permits, row.revoked);
-    CHECK(standing.holders.size() == row.holders);
-    CHECK(standing.waiters.size() == row.waiters);
+    const Line line = line_up(row.live, row.permits, row.revoked);
+    CHECK(line.holders.size() == row.holders);
+    CHECK(line.waiters.size() == row.waiters);
   }
 }
 

@@ -63,7 +63,7 @@ void LocalLock::release(TimePoint) {
   const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
   if ((lost && *lost) || replaced()) return lose();
   steps_.trace("released");
-  give_back();
+  release_entry();
   if (!waiter_ && !passed_on_) {
     queue_entry_->keep_file_open();
     queue_entry_.reset();
@@ -72,10 +72,10 @@ void LocalLock::release(TimePoint) {
   end(Released{});
 }
 
-void LocalLock::give_back() {
+void LocalLock::release_entry() {
   // The outside first: whoever gets the next ticket must find the file free. A re-entry inside keeps both.
   if (path_.valid() && !queue_entry_->others_inside()) path_.unlock();
-  queue_entry_->give_back();
+  queue_entry_->release();
 }
 
 int LocalLock::inherited_fd() const {
@@ -106,7 +106,7 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
   state_ = State::kDone;
   events_.clear();
   if (!left) {
-    give_back();
+    release_entry();
     let_go();
     return left.error();
   }

@@ -152,7 +152,7 @@ Result<void> QueueEntry::note_flock_pid(std::int64_t pid) {
 
 bool QueueEntry::others_inside() const { return file_->alive(side_, ticket_); }
 
-void QueueEntry::give_back() {
+void QueueEntry::release() {
   if (ticket_ == 0) return;
   // Guarded, because between "is another one inside" and the unlocking another one may leave.
   const bool kept = spec_->at_least.count() > 0;
