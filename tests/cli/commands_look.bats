@@ -106,7 +106,7 @@ teardown() { end_world; }
 
 @test "force-release says that the old holder still runs when it sees it" {
   script_victims
-  start_watched first dlock run k -- stubborn first
+  start_watched held dlock run k -- stubborn first
   wait_until filled first.pid
   holder_pid=$(holder_field k command_pid)
   [ "$holder_pid" = "$(cat first.pid)" ]
