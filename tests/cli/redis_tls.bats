@@ -105,7 +105,7 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   timeout 600 sh -c 'while :; do :; done' 3>&- &
   local busy=$!
   for who in none expired other-client; do
-    url=$server?ca-file=$files/ca.crt
+    url="$server?ca-file=$files/ca.crt"
     [ "$who" = none ] || url+="&cert-file=$files/$who.crt&key-file=$files/$who.key"
     for _ in {1..60}; do
       run -77 dlock run -n --if-unavailable run -b "$url" "$key" -- touch ran
@@ -127,7 +127,8 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   start_redis own --port 0 --tls-port PORT --tls-cert-file "$files/server.crt" --tls-key-file "$files/server.key" \
     --tls-ca-cert-file "$files/ca.crt" --tls-auth-clients yes
   own() { redis-cli --tls --cacert "$files/ca.crt" --cert "$files/$1.crt" --key "$files/$1.key" -p "$(port_of own)" "${@:2}"; }
-  export DLOCK_BACKEND="rediss://127.0.0.1:$(port_of own)?ca-file=$files/ca.crt&cert-file=$files/client.crt&key-file=$files/client.key"
+  DLOCK_BACKEND="rediss://127.0.0.1:$(port_of own)?ca-file=$files/ca.crt&cert-file=$files/client.crt&key-file=$files/client.key"
+  export DLOCK_BACKEND
   start_watched holder dlock run --ttl $((3 * slowness))s "$key" -- sh -c 'echo $$ >pid; exec sleep 100' 2>holder.err
   wait_until filled pid
   start_watched waiter dlock run -w 100s "$key" -- touch ran 2>waiter.err
