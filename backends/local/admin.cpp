@@ -100,6 +100,35 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
   }
 }
 
+/// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
+/// there are many. A process that has opened it sees, once it has the guard, that it was removed.
+Result<std::optional<Swept>> sweep(const LockDir& dir, TimePoint now, const std::string& file_name, bool dry_run) {
+  TRY_ASSIGN(const auto file, LockFile::open_existing(dir, file_name, {}, true));
+  if (!file) return std::optional<Swept>();
+  TRY_ASSIGN(const auto got, file->try_guard());
+  if (!got) return std::optional<Swept>();
+  const Guarded guarded(*file);
+  TRY_ASSIGN(auto header, file->read_header());
+  const auto name = LockName::parse_stored(file->key().value_or(std::string()));
+  const std::size_t records = file->read_records().size();
+  TRY_ASSIGN(const auto view, read_view(*file, name && name->is_path(), now));
+  const bool in_use = !view.holders.empty() || !view.waiters.empty();
+  if (!name || in_use) return std::optional<Swept>();
+  if (name->is_slot() && (dry_run || unlinkat(dir.fd(), file_name.c_str(), 0) == 0)) {
+    return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
+  }
+  if (records == 0) return std::optional<Swept>();
+  if (!dry_run) {
+    header.ring = kSmallRing;
+    header.next_record = 0;
+    header.oldest_lease = 0;
+    TRY(file->write(header));
+    TRY(file->drop_records());
+  }
+  const std::string what = std::to_string(records) + (records == 1 ? " record" : " records") + " of past holders";
+  return std::optional<Swept>(Swept{*name, what});
+}
+
 constexpr const char* kPingFile = "ping.lock";
 constexpr const char* kPingKey = "ping";
 
@@ -241,7 +270,7 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   for (const std::string& file_name : names) {
     if (!is_key_file(file_name)) continue;
     ++looked_at;
-    auto swept = sweep(file_name, dry_run);
+    auto swept = sweep(*dir, context_.runtime.clock.now(), file_name, dry_run);
     if (!swept) refused.push_back(swept.error());
     else if (*swept) all.push_back(std::move(**swept));
   }
@@ -254,33 +283,15 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   return all;
 }
 
-/// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
-/// there are many. A process that has opened it sees, once it has the guard, that it was removed.
-Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
-  TRY_ASSIGN(const auto dir, context_.directory());
-  TRY_ASSIGN(const auto file, LockFile::open_existing(*dir, file_name, {}, true));
-  if (!file) return std::optional<Swept>();
-  TRY_ASSIGN(const auto got, file->try_guard());
-  if (!got) return std::optional<Swept>();
-  const Guarded guarded(*file);
-  TRY_ASSIGN(auto header, file->read_header());
-  const auto name = LockName::parse_stored(file->key().value_or(std::string()));
-  const std::size_t records = file->read_records().size();
-  TRY_ASSIGN(const auto view, read_view(*file, name && name->is_path(), context_.runtime.clock.now()));
-  const bool in_use = !view.holders.empty() || !view.waiters.empty();
-  if (!name || in_use) return std::optional<Swept>();
-  if (name->is_slot() && (dry_run || unlinkat(dir->fd(), file_name.c_str(), 0) == 0)) {
-    return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
+void forget_past_slots(LocalContext& context, const LockName& slot) {
+  const auto dir = context.existing_directory();
+  if (!dir || !*dir) return;
+  const auto known = locks_in(**dir);
+  if (!known) return;
+  for (const LockName& name : known->names) {
+    const bool is_its = name.is_slot() && name.key() == slot.key();
+    if (is_its) (void)sweep(**dir, context.runtime.clock.now(), lock_file_name(name), false);
   }
-  if (records == 0) return std::optional<Swept>();
-  if (!dry_run) {
-    header.ring = kSmallRing;
-    header.next_record = 0;
-    TRY(file->write(header));
-    TRY(file->drop_records());
-  }
-  const std::string what = std::to_string(records) + (records == 1 ? " record" : " records") + " of past holders";
-  return std::optional<Swept>(Swept{*name, what});
 }
 
 }  // namespace dlock::local

@@ -45,9 +45,11 @@ class LocalAdmin final : public AdminCommon {
   Result<Release> take_for_ping(const LockName& name) override;
   LockState untouched(const LockName& name) const;
   Result<LockState> read_state(const LockName& name);
-  Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
 
   LocalContext context_;
 };
+
+/// Removes the files of the slots of the key of `slot` that are not remembered any more, as far as that can be done.
+void forget_past_slots(LocalContext& context, const LockName& slot);
 
 }  // namespace dlock::local

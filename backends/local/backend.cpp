@@ -19,8 +19,9 @@ Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const L
     return unsupported("a lock-delay has a meaning only for an exclusive lock",
                        "leave out --lock-delay, or take it -x");
   }
-  if (spec.at_least.count() > 0 && spec.mode != Mode::kExclusive) {
-    return unsupported("--at-least keeps only an exclusive lock on this machine", "leave it out, or take the lock -x");
+  if (spec.name.is_path() && spec.left_to) {
+    return unsupported("a file under flock(2) is locked only while a process has it open: no lease keeps flock(1) out",
+                       "use 'dlock hold', or a key that does not begin with '/'");
   }
   return std::unique_ptr<LockSession>(std::make_unique<local::LocalLock>(context, spec));
 }

@@ -4,8 +4,7 @@
 
 #include <utility>
 
-#include "backends/local/detached.h"
-#include "backends/local/files/directory.h"
+#include "backends/local/admin.h"
 #include "backends/local/leases.h"
 #include "backends/local/lock.h"
 
@@ -90,30 +89,23 @@ void LocalLock::command_started(const GuardHandles& /*guard*/) {
 }
 
 Result<void> LocalLock::detach(const DetachSpec& spec) {
-  if (queue_entry_->file().is_private()) {
-    withdraw({});
-    return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory", kNeedsDirectory};
-  }
-  const auto lost = queue_entry_->lost();
-  if ((lost && *lost) || replaced()) {
-    lose();
-    return Error{ErrorCode::kLost, std::get<Lost>(events_.back()).why};
+  if (path_.valid()) {
+    return Error{ErrorCode::kUnsupported, path_.path() + " is locked only while a process has it open"};
   }
   command_started({});
   waiter_.reset();
   watch_.reset();
-  const auto left = leave_holder(context_, *queue_entry_, path_, spec, ran_);
-  state_ = State::kDone;
   events_.clear();
-  if (!left) {
-    release_entry();
-    let_go();
-    return left.error();
-  }
-  path_.close();
-  queue_entry_.reset();
-  detached_ = true;
-  return {};
+  const bool gone = replaced();
+  if (gone) lose();
+  if (gone) return Error{ErrorCode::kLost, std::get<Lost>(events_.back()).why};
+  const auto left = queue_entry_->leave(spec, ran_);
+  if (!left) release_entry();
+  let_go();
+  state_ = State::kDone;
+  detached_ = static_cast<bool>(left);
+  if (detached_ && spec_.name.is_slot()) forget_past_slots(context_, spec_.name);
+  return left;
 }
 
 }  // namespace dlock::local

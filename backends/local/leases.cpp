@@ -22,7 +22,7 @@ Result<std::optional<LockFile>> open_guarded(LocalContext& context, const LockNa
   return file;
 }
 
-/// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
+/// REQUIRES: the guard. The lease of `owner`, if it is one and it lasts.
 Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
   const auto view = read_view(file, name.is_path(), context.runtime.clock.now());
   if (!view) return view.error();
@@ -31,12 +31,12 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
   });
   if (seat == view->holders.end()) return not_held(name);
   const Record& record = seat->placed->record;
-  if (!(record.flags & Record::kDetached) && !seat->is_kept) {
+  if (record.has_ended(context.runtime.clock.now().time_since_epoch().count())) return not_held(name);
+  if (!seat->is_lease) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
                  "end that process, or: dlock force-release " + name.typed()};
   }
-  if (record.has_ended(context.runtime.clock.now().time_since_epoch().count())) return not_held(name);
   return *seat;
 }
 
@@ -52,10 +52,8 @@ bool is_foreign(const Participant& participant) { return participant.token.value
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
   header.revoked = newest;
   header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins again
-  header.delay_until_ns = 0;                          // --at-least of a holder that counts no more
   if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
-    header.delay_ticket = 0;
-    header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;
+    begin_delay(header, context.runtime.clock.now() + Duration(header.delay_ns), this_boot());
   }
   // Before it as well: a holder that sees no touch does not read the header, and we may be killed after the write.
   if (!file.touch()) return system_error("cannot touch the lock file " + file.path(), errno);
@@ -64,23 +62,18 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
   return written;
 }
 
-/// REQUIRES: the guard. The holder of --at-least gives it back early.
-Result<void> end_at_least(const LockFile& file) {
-  auto header = file.read_header();
-  if (!header) return header.error();
-  if (header->delay_until_ns == 0) return {};
-  header->delay_until_ns = 0;
-  return file.write(*header);
-}
-
-/// REQUIRES: the guard. The lease ends, at once or when the process that keeps it hears it.
+/// REQUIRES: the guard. The lease ends in order, and who waits is woken. A run inside goes on with it.
 Result<void> end_lease(const LockFile& file, const View::Seat& seat) {
   LockFile::Placed placed = *seat.placed;
   placed.record.flags |= Record::kGivenBack;
-  if (const auto written = file.write_record(placed.index, placed.record); !written) return written;
-  const auto ended = end_at_least(file);
+  TRY(file.write_record(placed.index, placed.record));
+  TRY_ASSIGN(auto header, file.read_header());
+  if (header.delay_ticket == seat.ticket.ticket) {
+    header.delay_ticket = 0;
+    TRY(file.write(header));
+  }
   file.touch();
-  return ended;
+  return {};
 }
 
 /// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one the holder cannot be
@@ -103,35 +96,6 @@ Error flock_held(const LockName& name, std::int64_t pid) {
           "end it: kill " + std::to_string(pid)};
 }
 
-/// Waits until the holder has obeyed; false if it does not within 5 s.
-bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTicket& ticket) {
-  const TimePoint deadline = context.runtime.clock.now() + std::chrono::seconds(5);
-  Duration pause = std::chrono::microseconds(100);
-  while (file.alive(ticket.side, ticket.ticket)) {
-    const TimePoint now = context.runtime.clock.now();
-    if (now >= deadline) return false;
-    context.runtime.clock.sleep_until(std::min(deadline, now + pause));
-    pause = std::min<Duration>(2 * pause, std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
-/// The holder was asked and does not move (stopped?): its ticket is revoked, if that touches no other.
-Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file, const LockName& name, Ticket ticket) {
-  if (const auto got = file.guard(); !got) return got.error();
-  const Guarded guarded(file);
-  const auto view = read_view(file, name.is_path(), context.runtime.clock.now());
-  if (!view) return view.error();
-  const auto here = std::find_if(view->holders.begin(), view->holders.end(),
-                                 [&](const View::Seat& seat) { return seat.ticket.ticket == ticket; });
-  if (here == view->holders.end()) return {};
-  if (view->holders.size() == 1) return revoke_up_to(context, file, view->header, ticket);
-  return Error{ErrorCode::kUnavailable,
-               "the process that keeps the lease of " + name.text() + " does not respond (pid " +
-                   std::to_string(here->placed ? here->placed->record.pid : 0) + ")",
-               "is it stopped? kill -CONT or kill -KILL that pid frees the lock"};
-}
-
 }  // namespace
 
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl) {
@@ -141,7 +105,7 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
   const auto seat = find_lease(context, **file, name, owner);
   if (!seat) return seat.error();
   LockFile::Placed placed = *seat->placed;
-  if (seat->is_kept) {
+  if (!(placed.record.flags & Record::kLease)) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + " was left by a run that was killed: it is kept for --at-least, and no longer"};
   }
@@ -150,9 +114,7 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
                                               std::to_string(placed.record.watch_pid) +
                                               " ends: it has no time that could be extended"};
   }
-  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(ttl);
-  placed.record.until_boot_ns = (context.runtime.clock.now() + ttl).time_since_epoch().count();
-  placed.record.until_us = (context.runtime.clock.wall() + microseconds).time_since_epoch().count();
+  set_end(placed.record, ttl, context.runtime.clock);
   if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
   (*file)->touch();
   return HeldLock{
@@ -165,10 +127,7 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
   if (!*file) return not_held(name);
   const auto seat = find_lease(context, **file, name, owner);
   if (!seat) return seat.error();
-  if (const auto ended = end_lease(**file, *seat); !ended) return ended;
-  (*file)->drop_guard();
-  if (wait_until_free(context, **file, seat->ticket)) return {};
-  return take_from_stuck_holder(context, **file, name, seat->ticket.ticket);
+  return end_lease(**file, *seat);
 }
 
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
@@ -203,10 +162,9 @@ Result<void> revoke(LocalContext& context, const LockName& name, const LockState
   for (const View::Seat& seat : view->holders) {
     const bool is_shown = std::any_of(shown.holders.begin(), shown.holders.end(),
                                       [&](const Participant& one) { return one.token.value() == seat.ticket.ticket; });
-    const bool is_lease = seat.placed && (seat.is_kept || (seat.placed->record.flags & Record::kDetached) != 0);
     if (!is_shown) continue;
     const bool hears =
-        is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by);
+        seat.is_lease ? static_cast<bool>(end_lease(**file, seat)) : tell_holder(**file, seat, Record::kRevoked, by);
     told = told || hears;
   }
   (*file)->touch();

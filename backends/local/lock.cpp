@@ -88,8 +88,8 @@ void LocalLock::wait(QueueEntry::Step step, TimePoint now) {
     return;
   }
   if (step == QueueEntry::Step::kQueued) return wait_in_queue(now);
-  wait_in_front(now);  // a delay may be ended early
-  if (step == QueueEntry::Step::kDelayed) retry_at_ = std::min(retry_at_, queue_entry_->delayed_until());
+  wait_in_front(now);  // a lease may be ended early
+  retry_at_ = *earlier(retry_at_, queue_entry_->delayed_until());
 }
 
 void LocalLock::wait_in_queue(TimePoint now) {

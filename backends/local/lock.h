@@ -40,7 +40,7 @@ class LocalLock final : public LockSession, private AcquisitionSteps::Driver {
     kIdle,
     kGuardStuck,   ///< again at retry_at_
     kQueued,       ///< waiter_ waits for older tickets; a look at the header every second
-    kFirstInLine,  ///< a permit, or the end of a lock-delay or of --at-least: watch_ and a ladder of looks
+    kFirstInLine,  ///< a permit, or the end of a lock-delay or of a lease: watch_ and a ladder of looks
     kPause,        ///< between counted tries
     kFlock,        ///< path key: ours in the queue, waiter_ waits for flock(2)
     kGranted,

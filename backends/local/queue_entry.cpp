@@ -45,7 +45,7 @@ Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
   const LockFile::Look look = file_->look();
   auto header = look.removed ? Result<Header>(Header()) : file_->read_header();
   const bool simple = header && header->known && header->counter < ticket && header->delay_ticket == 0 &&
-                      header->delay_until_ns <= boot_ns(now);
+                      header->oldest_lease == 0 && header->delay_until_ns <= boot_ns(now);
   if (!simple) {
     unlock_bytes(file_->fd(), whole);
     return false;
@@ -76,27 +76,25 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
   TRY_ASSIGN(auto read, file_->read_header());
   Header header = read;
   TRY(learn_from_living(header));
+  look_at_leases(header, now);
   if (spec_->ancestor) {
     TRY_ASSIGN(const auto joined, join(header));
     if (joined) return Step::kGranted;
   }
   if (auto clash = disagreement(header)) return *clash;
-  note_unclean_end(header, now);
+  const bool delayed = note_delay(header, now);
   const Ticket next = next_ticket(header, wall.time_since_epoch().count());
   TRY_ASSIGN(const auto others, excluded(next, header.revoked));
   TRY_ASSIGN(const auto permit, others ? Result<bool>(false) : permit_free(next, header.revoked));
-  const bool free = permit;
-  const bool delayed = header.delay_until_ns > boot_ns(now);
-  delay_until_ns_ = delayed ? header.delay_until_ns : 0;
-  if ((!free || delayed) && !queue) {
-    if (header.delay_until_ns != read.delay_until_ns) {
-      TRY(file_->write(header));
-    }
+  const bool kept_out = excluded_by_lease(next) || delayed;
+  if ((!permit || kept_out) && !queue) {
+    const bool noted = header.delay_until_ns != read.delay_until_ns || header.oldest_lease != read.oldest_lease;
+    if (noted) TRY(file_->write(header));
     return Step::kBusy;
   }
-  TRY(draw(header, now, wall, free && !delayed));
-  if (!free) return Step::kQueued;
-  return delayed ? Step::kDelayed : Step::kGranted;
+  TRY(draw(header, now, wall, permit && !kept_out));
+  if (!permit) return Step::kQueued;
+  return kept_out ? Step::kDelayed : Step::kGranted;
 }
 
 Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
@@ -109,6 +107,7 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
   if (header.revoked >= ticket_) return Step::kStartOver;
   revoked_ = header.revoked;
   predecessor_ = 0;
+  look_at_leases(header, now);
   TRY_ASSIGN(const auto others, excluded(ticket_, header.revoked));
   if (others) return Step::kQueued;
   TRY_ASSIGN(const auto permit, permit_free(ticket_, header.revoked));
@@ -116,9 +115,8 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
     const auto before = queued_before(ticket_, header.revoked);
     return before && any_write_lock(file_->fd(), *before) ? Step::kQueued : Step::kFirstInLine;
   }
-  note_unclean_end(header, now);
-  if (header.delay_until_ns > boot_ns(now)) {
-    delay_until_ns_ = header.delay_until_ns;
+  const bool delayed = note_delay(header, now);
+  if (excluded_by_lease(ticket_) || delayed) {
     TRY(file_->write(header));
     return Step::kDelayed;
   }
@@ -128,9 +126,10 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
 
 Result<QueueEntry::Step> QueueEntry::probe(TimePoint now) {
   if (file_->removed()) return Step::kStartOver;
+  TRY_ASSIGN(const auto live, file_->live());  // first: who leaves a lease has written it before its bytes go
   TRY_ASSIGN(auto header, file_->read_header());
   revoked_ = header.revoked;
-  TRY_ASSIGN(const auto live, file_->live());
+  look_at_leases(header, now);
   seen_counter_ = std::max<Ticket>(header.counter, live.empty() ? 0 : live.back().ticket);
   const bool busy = std::any_of(live.begin(), live.end(), [&](const LiveTicket& one) {
     return one.ticket > revoked_ && (spec_->mode == Mode::kExclusive || one.side == Side::kWriters);
@@ -138,10 +137,8 @@ Result<QueueEntry::Step> QueueEntry::probe(TimePoint now) {
   if (busy) return Step::kQueued;
   TRY_ASSIGN(const auto permit, permit_free(seen_counter_ + 1, revoked_));
   if (!permit) return Step::kFirstInLine;
-  note_unclean_end(header, now);
-  const bool delayed = header.delay_until_ns > boot_ns(now);
-  delay_until_ns_ = delayed ? header.delay_until_ns : 0;
-  return delayed ? Step::kDelayed : Step::kGranted;
+  const bool delayed = note_delay(header, now);
+  return excluded_by_lease(seen_counter_ + 1) || delayed ? Step::kDelayed : Step::kGranted;
 }
 
 std::vector<Range> QueueEntry::awaited() const {
@@ -187,24 +184,21 @@ Result<bool> QueueEntry::queue_changed() const {
   return header.revoked != revoked_;
 }
 
-std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
+std::vector<LiveTicket> QueueEntry::before(const Header& header) const {
   auto live = file_->live();
   if (!live) return {};
-  std::erase_if(*live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
-  return std::move(*live);
+  auto all = with_leases(std::move(*live), standing_leases(*file_, header, context_->runtime.clock.now()));
+  std::erase_if(all, [&](const LiveTicket& one) { return one.ticket <= header.revoked || one.ticket >= ticket_; });
+  return all;
 }
 
-/// Whose state cannot be known (another pid namespace, no record) is not stopped. A process that was granted the lock
-/// has it, but for a lease beyond its end whose process cannot give it back; a run inside a lease keeps it beyond that
-/// end.
+/// Whose state cannot be known (another pid namespace, no record) is not stopped. Who was granted the lock has it.
 bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
   const auto records = file_->read_records();
-  const std::int64_t now = boot_ns(context_->runtime.clock.now());
   const auto is_stopped = [&](const LiveTicket& ticket) {
     return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
       const Record& record = placed.record;
-      if (record.ticket != ticket.ticket) return false;
-      if ((record.flags & Record::kGranted) && (ticket.entries > 1 || !record.is_over(now))) return false;
+      if (record.ticket != ticket.ticket || (record.flags & Record::kGranted)) return false;
       if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
       const auto process = look_up_process(static_cast<pid_t>(record.pid));
       if (!process || started_ns(process->id) > record.drawn_boot_ns + kStartTick) return false;
@@ -225,7 +219,7 @@ bool QueueEntry::only_stopped_before() const {
     const auto& one = *found;
     if (one && one->first >= range.first && !all_stopped(live_tickets({*one}))) return false;
   }
-  return all_stopped(before(header->revoked));
+  return all_stopped(before(*header));
 }
 
 Result<bool> QueueEntry::pass_over(TimePoint now) {
@@ -234,9 +228,10 @@ Result<bool> QueueEntry::pass_over(TimePoint now) {
   const Guarded guarded(*file_);
   if (file_->replaced()) return false;
   TRY_ASSIGN(auto header, file_->read_header());
-  const auto older = before(header.revoked);
+  const auto older = before(header);
   if (header.revoked >= ticket_ || !all_stopped(older)) return false;
-  note_unclean_end(header, now);
+  look_at_leases(header, now);
+  note_delay(header, now);
   header.revoked = older.back().ticket;
   TRY(file_->write(header));
   file_->touch();
@@ -251,7 +246,7 @@ Result<bool> QueueEntry::join(const Header& header) {
     if (record.ticket != outer || record.owner_text() != spec_->ancestor->owner.text()) continue;
     const Side side = side_of(record.lock_mode());
     TRY_ASSIGN(const auto living, find_a_write_lock(file_->fd(), ticket_bytes(side, outer)));
-    if (!(record.flags & Record::kGranted) || !living) return false;
+    if (!(record.flags & Record::kGranted) || (!living && !is_lease(outer))) return false;
     if (auto why = why_not_entered(record.lock_mode(), static_cast<int>(record.permits), *spec_)) return *why;
     for (int entry = 1; entry < kMaxEntries; ++entry) {
       if (try_write_lock(file_->fd(), entry_byte(side, outer, entry)) != 0) continue;
@@ -275,7 +270,10 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
   if (header.reader_permits == wanted) return std::nullopt;
   const auto readers = readers_before(kMaxTicket, header.revoked);
   TRY_ASSIGN(const auto living, readers ? find_a_write_lock(file_->fd(), *readers) : std::optional<Range>());
-  if (living) {
+  const bool leased = std::any_of(leases_.begin(), leases_.end(), [](const LockFile::Placed& one) {
+    return side_of(one.record.lock_mode()) == Side::kReaders;
+  });
+  if (living || leased) {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
@@ -296,14 +294,37 @@ Result<void> QueueEntry::learn_from_living(Header& header) const {
   return {};
 }
 
-/// A holder with a lock-delay has ended without a release: from now on the delay runs.
-void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
-  // A point further away than the delay itself is one of an earlier boot.
-  if (header.delay_until_ns - boot_ns(now) > header.delay_ns) header.delay_until_ns = 0;
-  if (header.delay_ticket == 0 || header.delay_ticket == ticket_) return;
-  if (header.delay_ticket > header.revoked && file_->alive(Side::kWriters, header.delay_ticket)) return;
-  header.delay_ticket = 0;
-  header.delay_until_ns = boot_ns(now) + header.delay_ns;
+void QueueEntry::look_at_leases(Header& header, TimePoint now) {
+  delayed_until_.reset();
+  if (header.oldest_lease != 0 || header.delay_until_ns != 0) forget_earlier_boot(header, this_boot());
+  leases_ = standing_leases(*file_, header, now);
+  header.oldest_lease = leases_.empty() ? 0 : leases_.front().record.ticket;
+}
+
+bool QueueEntry::is_lease(Ticket ticket) const {
+  return std::any_of(leases_.begin(), leases_.end(), [&](const auto& one) { return one.record.ticket == ticket; });
+}
+
+/// Whether a lock-delay runs. A holder with one that has ended without a release starts it now.
+bool QueueEntry::note_delay(Header& header, TimePoint now) {
+  const Ticket delaying = header.delay_ticket;
+  const bool lives = delaying == 0 || delaying == ticket_ || is_lease(delaying) ||
+                     (delaying > header.revoked && file_->alive(Side::kWriters, delaying));
+  if (!lives) begin_delay(header, now + Duration(header.delay_ns), this_boot());
+  if (header.delay_until_ns <= boot_ns(now)) return false;
+  delayed_until_ = earlier(delayed_until_, TimePoint(Duration(header.delay_until_ns)));
+  return true;
+}
+
+/// By one older than `ticket`.
+bool QueueEntry::excluded_by_lease(Ticket ticket) {
+  auto older = leases_;
+  std::erase_if(older, [&](const LockFile::Placed& one) {
+    const bool excludes = side_ == Side::kWriters || side_of(one.record.lock_mode()) == Side::kWriters;
+    return one.record.ticket >= ticket || !excludes;
+  });
+  delayed_until_ = earlier(delayed_until_, first_end(older));
+  return !older.empty();
 }
 
 Result<bool> QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
@@ -315,12 +336,16 @@ Result<bool> QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
 }
 
 /// Once true it stays true: older tickets only ever get fewer.
-Result<bool> QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
+Result<bool> QueueEntry::permit_free(Ticket ticket, Ticket revoked) {
   if (spec_->mode != Mode::kPermits) return true;
   const auto before = readers_before(ticket, revoked);
   if (!before) return true;
   TRY_ASSIGN(const auto locks, find_write_locks(file_->fd(), *before));
-  return live_tickets(locks).size() < static_cast<std::size_t>(spec_->permits);
+  auto holders = with_leases(live_tickets(locks), leases_);
+  std::erase_if(holders, [&](const LiveTicket& one) { return one.side == Side::kWriters || one.ticket >= ticket; });
+  if (holders.size() < static_cast<std::size_t>(spec_->permits)) return true;
+  delayed_until_ = earlier(delayed_until_, first_end(leases_));
+  return false;
 }
 
 }  // namespace dlock::local

@@ -8,9 +8,11 @@
 
 #include "backends/local/context.h"
 #include "backends/local/files/rules.h"
+#include "backends/local/files/standing_leases.h"
 #include "backends/local/files/store.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
+#include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::local {
@@ -23,7 +25,7 @@ class QueueEntry {
     kGranted,      ///< it is ours (or joined: entry() > 0)
     kQueued,       ///< a ticket was drawn: wait for awaited()
     kFirstInLine,  ///< permits: no waiter is before us; any change of the file may free one
-    kDelayed,      ///< the lock is free, but the lock-delay or --at-least runs until delayed_until()
+    kDelayed,      ///< no process is before us, but a lease, or a lock-delay: look again at delayed_until()
     kBusy,         ///< not to be had now, and no ticket was asked for
     kStartOver,    ///< the file was replaced, or our ticket revoked: open a new place
     kGuardStuck,   ///< the guard is taken: come back in a moment
@@ -47,7 +49,8 @@ class QueueEntry {
   /// Bytes that must become free before advance() can say more, in the order in which to wait. For a probe: everything
   /// that is alive now.
   std::vector<Range> awaited() const;
-  TimePoint delayed_until() const { return TimePoint(Duration(delay_until_ns_)); }
+  /// When the next of those ends that keep us out without a process; nullopt: there is none, or it has no time.
+  std::optional<TimePoint> delayed_until() const { return delayed_until_; }
 
   /// Has the ticket been revoked, or the file been replaced?
   Result<bool> lost() const;
@@ -71,6 +74,9 @@ class QueueEntry {
 
   /// The orderly end: lock-delay and --at-least cancelled, permits announced. Never fails: unlocking cannot.
   void release();
+  /// From now on the record alone holds (standing_leases.h). `ran`: the wait status of the command that has ended.
+  /// After an error the place is as it was.
+  Result<void> leave(const DetachSpec& spec, std::optional<int> ran);
   /// After release(), if no other process can have the descriptor: leaves it open for the next place. Spends this
   /// one.
   void keep_file_open();
@@ -83,8 +89,6 @@ class QueueEntry {
   Side side() const { return side_; }
   int entry() const { return entry_; }
   const Record& record() const { return record_; }
-  /// A detached holder has read its own record again, under the guard.
-  void set_record(const Record& record) { record_ = record; }
   /// Author and reason of a force-release; empty if there is no note of one.
   std::string freed_by() const { return told(Record::kForced); }
   /// Author and reason of a revocation; empty: none.
@@ -98,16 +102,24 @@ class QueueEntry {
   Result<bool> join(const Header& header);
   std::optional<Error> disagreement(Header& header) const;
   Result<void> learn_from_living(Header& header) const;
-  void note_unclean_end(Header& header, TimePoint now) const;
+  void look_at_leases(Header& header, TimePoint now);
+  bool note_delay(Header& header, TimePoint now);
   Result<bool> excluded(Ticket ticket, Ticket revoked) const;
-  std::vector<LiveTicket> before(Ticket revoked) const;
+  bool excluded_by_lease(Ticket ticket);
+  bool is_lease(Ticket ticket) const;
+  std::vector<LiveTicket> before(const Header& header) const;
   bool all_stopped(const std::vector<LiveTicket>& tickets) const;
-  Result<bool> permit_free(Ticket ticket, Ticket revoked) const;
+  Result<bool> permit_free(Ticket ticket, Ticket revoked);
   Result<void> draw(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);
   Result<void> write_down(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> grant(Header& header, TimePoint now, WallTime wall);
-  bool protect(Header& header, TimePoint now) const;
+  bool protect(Header& header, TimePoint now);
+  void keep_from(TimePoint now);
+  Error no_record() const;
+  Result<Record> as_lease(const DetachSpec& spec, std::optional<int> ran) const;
+  bool lease_stands(const Header& header) const;
+  void cancel(Header& header);
   Result<void> write_record();
   Result<void> take_slot(const Header& header);
   void unlock_all();
@@ -122,7 +134,8 @@ class QueueEntry {
   Ticket predecessor_ = 0;  ///< whom to wait for first: spares the others in the queue a wake-up
   Ticket revoked_ = 0;      ///< as of the last look
   Ticket seen_counter_ = 0;
-  std::int64_t delay_until_ns_ = 0;
+  std::vector<LockFile::Placed> leases_;  ///< that stand, as of the last look under the guard
+  std::optional<TimePoint> delayed_until_;
   /// When the file was touched last before the grant, if it would show a later touch; 0: not known.
   std::int64_t quiet_since_ns_ = 0;
   Record record_;

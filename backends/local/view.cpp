@@ -5,6 +5,7 @@
 
 #include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
+#include "backends/local/files/standing_leases.h"
 #include "lib/base/human_text.h"
 #include "lib/base/process.h"
 #include "lib/base/users.h"
@@ -29,13 +30,12 @@ std::string note_about(const Record& record, const LocalContext& context) {
   return {};
 }
 
-Participant participant_of(const View::Seat& seat, bool holder, const Header& header, const LocalContext& context) {
+Participant participant_of(const View::Seat& seat, bool holder, const LocalContext& context) {
   Participant participant;
   if (holder) {
     participant.token = FencingToken(seat.ticket.ticket);
     participant.count = seat.ticket.entries;
     if (seat.placed) participant.slot = seat.placed->record.slot();
-    if (seat.is_kept) participant.ran = kEndedWithDlock;
     const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
     if (seat.placed && seat.placed->record.has_ended(now)) participant.standing = Standing::kLeaseOver;
   }
@@ -56,17 +56,16 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
   participant.mode = record.lock_mode();
   participant.since = wall_time(record.since_us);
   if (record.until_us != 0) participant.until = wall_time(record.until_us);
-  const auto kept = std::chrono::nanoseconds(header.delay_until_ns) - context.runtime.clock.now().time_since_epoch();
-  if (holder && header.kept_ticket == record.ticket && kept > Duration(0)) {
+  const auto kept = std::chrono::nanoseconds(record.until_boot_ns) - context.runtime.clock.now().time_since_epoch();
+  if (holder && (record.flags & Record::kAtLeast) && kept > Duration(0)) {
     participant.at_least = context.runtime.clock.wall() + kept - *participant.since;
     participant.until = *participant.since + std::chrono::ceil<std::chrono::microseconds>(participant.at_least);
   }
   if (record.flags & Record::kRan)
     participant.ran = wait_status_text(static_cast<int>(record.flags >> Record::kStatusAt));
-  const std::int64_t keeper = record.watch_pid != 0 ? record.watch_pid : record.pid;
-  if (record.flags & Record::kDetached) mark_lease(participant, holder && seat.is_kept ? 0 : keeper);
-  if (record.watch_pid == 0) participant.note.clear();
-  if (const std::string note = seat.is_kept ? "" : note_about(record, context); !note.empty()) participant.note = note;
+  if (record.flags & Record::kLease) mark_lease(participant, record.watch_pid);
+  else if (seat.is_lease) participant.ran = kEndedWithDlock;
+  else participant.note = note_about(record, context);
   return participant;
 }
 
@@ -93,25 +92,20 @@ void add_foreigners(LockState& state, const View& view, const LocalContext& cont
   }
 }
 
-/// Whether --at-least of a ticket whose processes were all killed lasts still.
-bool outlives_its_ticket(const Header& header, const std::vector<LiveTicket>& live, TimePoint now) {
-  const std::int64_t rest = header.delay_until_ns - now.time_since_epoch().count();
-  const auto is_its = [&](const LiveTicket& one) { return one.ticket == header.kept_ticket; };
-  return header.kept_ticket > header.revoked && rest > 0 && rest <= header.delay_ns &&
-         std::none_of(live.begin(), live.end(), is_its);
+bool is_among(const std::vector<LiveTicket>& tickets, Ticket ticket) {
+  return std::any_of(tickets.begin(), tickets.end(), [&](const LiveTicket& one) { return one.ticket == ticket; });
 }
 
 }  // namespace
 
 Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
+  // The bytes first: who leaves a lease has written it before they go.
+  TRY_ASSIGN(const auto live, file.live());
   TRY_ASSIGN(const auto header, file.read_header());
   View view;
   view.header = header;
-  TRY_ASSIGN(const auto live, file.live());
-  Line line = line_up(live, header.reader_permits, header.revoked);
-  const bool kept = outlives_its_ticket(header, live, now);
-  if (kept) line.waiters.insert(line.waiters.begin(), line.holders.begin(), line.holders.end());
-  if (kept) line.holders = {{Side::kWriters, header.kept_ticket, 1}};
+  const auto leases = standing_leases(file, header, now);
+  const Line line = line_up(with_leases(live, leases), header.reader_permits, header.revoked);
   if (line.holders.empty() && line.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
@@ -119,8 +113,12 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
     for (const auto& placed : records) {
       if (placed.record.ticket == ticket.ticket) found.placed = placed;
     }
+    for (const auto& lease : leases) {
+      if (lease.record.ticket != ticket.ticket) continue;
+      found.placed = lease;
+      found.is_lease = (lease.record.flags & Record::kLease) || !is_among(live, ticket.ticket);
+    }
     if (found.placed) found.reason = file.reason_of(*found.placed);
-    found.is_kept = kept && ticket.ticket == header.kept_ticket;
     return found;
   };
   for (const LiveTicket& ticket : line.holders) {
@@ -132,13 +130,14 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now) {
   return view;
 }
 
-Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
-  TRY_ASSIGN(const auto live, file.live());
+Result<std::string> slot_for(const LockFile& file, Ticket revoked, const std::vector<LockFile::Placed>& leases,
+                             const LockSpec& spec) {
+  TRY_ASSIGN(auto live, file.live());
+  live = with_leases(std::move(live), leases);
   std::vector<std::string> taken;
   for (const auto& placed : file.read_records()) {
     const Record& record = placed.record;
-    const auto is_its = [&](const LiveTicket& one) { return one.ticket == record.ticket && one.ticket > revoked; };
-    if (record.slot().empty() || std::none_of(live.begin(), live.end(), is_its)) continue;
+    if (record.slot().empty() || record.ticket <= revoked || !is_among(live, record.ticket)) continue;
     taken.emplace_back(record.slot());
   }
   return free_slot(spec.slots, spec.permits, taken);
@@ -146,9 +145,9 @@ Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpe
 
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {
   LockState state{.name = name, .store = context.settings.store, .holders = {}, .waiters = {}};
-  for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, view.header, context));
+  for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, context));
   std::vector<Participant> waiters;
-  for (const View::Seat& seat : view.waiters) waiters.push_back(participant_of(seat, false, view.header, context));
+  for (const View::Seat& seat : view.waiters) waiters.push_back(participant_of(seat, false, context));
   list_waiters(state, std::move(waiters));
   if (name.is_path()) add_foreigners(state, view, context, name.text(), own_pid);
   if (!state.holders.empty()) state.mode = state.holders.front().mode;

@@ -14,14 +14,14 @@
 
 namespace dlock::local {
 
-/// One look at a key's file: what the locked bytes say, with the records that belong to them. Sees what is locked
-/// through other descriptions than `file`'s own.
+/// One look at a key's file: what the locked bytes and the leases say, with the records that belong to them. Sees what
+/// is locked through other descriptions than `file`'s own.
 struct View {
   struct Seat {
     LiveTicket ticket;
     std::optional<LockFile::Placed> placed;  ///< nothing if its record is missing or torn
     std::string reason;                      ///< the whole of it
-    bool is_kept = false;                    ///< everything of its dlock was killed, and --at-least lasts
+    bool is_lease = false;                   ///< it holds by its record, whatever runs inside of it
   };
   Header header;
   std::vector<Seat> holders;
@@ -32,7 +32,8 @@ Result<View> read_view(const LockFile& file, bool path_key, TimePoint now);
 
 /// The slot for a permit that is being given to a ticket of `file`: one that no other living holder has. REQUIRES: the
 /// guard, under which every record of a holder with a slot is written.
-Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec);
+Result<std::string> slot_for(const LockFile& file, Ticket revoked, const std::vector<LockFile::Placed>& leases,
+                             const LockSpec& spec);
 
 /// A view for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/wiring/take.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -113,7 +115,9 @@ int LockTaking::explain() const {
   const Error& why = *state_.error;
   if (why.code == ErrorCode::kBusy) return explain_busy(log);
   if (why.code != ErrorCode::kRepeated) return fail(log, why);
-  log.notice(why.message, {error_name(why.code)});
+  // That the slot has ended well is no news: a cron job that says nothing sends no mail.
+  const bool heard = log.style().verbose || isatty(STDERR_FILENO) || plan_.busy.repeated_status != 0;
+  if (heard) log.notice(why.message, {error_name(why.code)});
   return plan_.busy.repeated_status;
 }
 

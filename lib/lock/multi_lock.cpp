@@ -179,8 +179,10 @@ void MultiLock::command_ended(int wait_status) {
 Result<void> MultiLock::detach(const DetachSpec& spec) {
   Result<void> result;
   for (Part& part : parts_) {
-    if (auto detached = part.session->detach(spec); !detached) result = std::move(detached);
-    part.state = State::kOver;
+    auto detached = part.session->detach(spec);
+    const bool is_held = !detached && detached.error().code == ErrorCode::kUnsupported;
+    if (!detached) result = std::move(detached);
+    if (!is_held) part.state = State::kOver;
   }
   return result;
 }

@@ -62,7 +62,7 @@ class Decision {
         if (alarm_rang()) kill_tree();
         return;
       case Phase::kReleasing:
-        if (alarm_rang()) release_failed("no answer in time");
+        if (alarm_rang()) return is_kept_here() ? release() : release_failed("no answer in time");
         return;
       case Phase::kAcquiring:  // the session gives its answer by a deadline of its own
       case Phase::kDone:
@@ -113,6 +113,7 @@ class Decision {
         if (!s_.lost) lose(lost.why);
         return;
       case Phase::kReleasing:
+        if (!lost.final && is_kept_here()) release();
         if (!lost.final) return;
         if (!s_.lost) lose(lost.why);
         finish_released();
@@ -199,8 +200,12 @@ class Decision {
       case Phase::kKilling:
         if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
         return;
-      case Phase::kWithdrawing:
       case Phase::kReleasing:  // bounded anyway; an abandoned one would keep others out until the lease ends
+        if (!is_kept_here() || is_harmless(signal.number)) return;
+        s_.die_of = signal.number;
+        release();
+        return;
+      case Phase::kWithdrawing:
       case Phase::kDone:
         return;
     }
@@ -224,7 +229,12 @@ class Decision {
     if (s_.phase == Phase::kRunning) leave_or_release();  // else its descendants may still be alive
   }
 
+  /// What cannot go on without this process, the lock of a file, is kept here.
   void operator()(const Left& left) {
+    if (left.error && left.error->code == ErrorCode::kUnsupported) {
+      s_.alarm = s_.kept_until;
+      return;
+    }
     if (left.error && left.error->code != ErrorCode::kLost) return release_failed(left.error->message);
     if (left.error) lose(left.error->message);
     finish_released();
@@ -244,6 +254,9 @@ class Decision {
   bool is_bound() const {
     return std::any_of(s_.locks.begin(), s_.locks.end(), [](const HeldLock& lock) { return lock.bound; });
   }
+
+  /// Whether this process waits for the end of --at-least.
+  bool is_kept_here() const { return s_.kept_until && s_.alarm == s_.kept_until; }
 
   bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }
 

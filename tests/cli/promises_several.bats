@@ -311,9 +311,9 @@ SCRIPT
   kill -KILL $!
   run -75 dlock run -n k -- true
   run -0 dlock run -w 5s k -- true
-  dlock run --at-least 20s k -- true
-  kill -KILL "$(holder_field k pid)"
-  run -75 dlock run -w 300ms k -- true
+  dlock run --at-least 20s -s shared -- true
+  run -0 dlock run -n -s shared -- true
+  run -75 dlock run -q -n shared -- true
 }
 
 # The report of the run with these arguments.

@@ -221,7 +221,7 @@ once_for_each_slot() {
   # Whoever waited meanwhile does not run it again.
   start_watched first dlock run --once s1 "$key" -- sh -c 'echo $$ >pid2; until [ -e end ]; do sleep .02; done'
   wait_until filled pid2
-  dlock run -w 20s --events "$PWD/events" --once s1 "$key" -- touch ran >second 2>&1 &
+  dlock run -v -w 20s --events "$PWD/events" --once s1 "$key" -- touch ran >second 2>&1 &
   local second=$!
   wait_until grep -q '"waiting".*"'"$key"'"' events
   touch end
@@ -229,7 +229,7 @@ once_for_each_slot() {
   wait "$second"
   grep -q "s1 of $key ran on $(hostname) .* ago" second
   grep -q ", status 0" second
-  run -0 dlock run -q --events "$PWD/events" --once s1 "$key" -- touch ran
+  run -0 dlock run --events "$PWD/events" --once s1 "$key" -- touch ran
   [ "$output" = "" ]
   run -0 dlock history --events "$PWD/events" "$key"
   [[ "$output" == *"not run again: slot s1 of $key ran on "*", status 0"* ]]

@@ -249,7 +249,7 @@ SCRIPT
   : >own
   chown 65534 own
   run -78 nobody HOME=/nonexistent dlock acquire --ttl 1m "$PWD/own"
-  [[ "$output" == *"needs a lock directory"* ]]
+  [[ "$output" == *"only while a process has it open"* ]]
   run -0 flock -n own true
 }
 

@@ -150,40 +150,117 @@ lock_file() { echo "$locks"/*.lock; }
   [ "$(how_ended a)" = "exit 0" ]
 }
 
-@test "the holder left behind by acquire was killed: the lease is over, and release says 79" {
-  local owner token pid
-  read -r owner token < <(dlock acquire --ttl 1m k)
-  pid=$(holder_field k pid)
-  kill -KILL "$pid"
-  run -0 dlock run -w 10 k -- true
-  run -79 dlock release k --owner "$owner"
+# The processes of dlock's that work in this test's lock directory.
+dlocks_left() {
+  local exe name
+  for exe in /proc/[0-9]*/exe; do
+    name=$(readlink "$exe") || continue
+    if [[ ${name##*/} != dlock* ]]; then continue; fi
+    if tr '\0' '\n' <"${exe%exe}environ" | grep -qxF "DLOCK_BACKEND=$DLOCK_BACKEND"; then echo "${exe//[!0-9]/}"; fi
+  done 2>/dev/null
+}
+# Whether a lease of each kind is kept: those of leave_leases.
+leave_leases() {
+  run -0 dlock acquire --ttl 1m acquired
+  run -0 dlock acquire --watch-pid $$ watched
+  run -0 dlock acquire --ttl 1m --permits 2 permits
+  run -0 dlock run --at-least 1m kept -- true
+  run -0 dlock run --once s1 slots -- sh -c 'echo ran >>ran'
+}
+leases_are_kept() {
+  local key
+  for key in acquired watched kept; do run -75 dlock run -q -n "$key" -- touch two; done
+  run -0 dlock run -n --permits 2 permits -- dlock inspect --json permits
+  [ "$(jq '.holders | length' <<<"$output")" = 2 ]
+  run -0 dlock run -q --once s1 slots -- sh -c 'echo ran >>ran'
+  [ "$(<ran)" = ran ]
+  [ ! -e two ]
 }
 
-@test "a lease whose process is SIGSTOPped beyond the ttl goes to who waits" {
-  local owner token pid
-  read -r owner token < <(dlock acquire --ttl 1s k)
-  pid=$(holder_field k pid)
-  kill -STOP "$pid"
-  run -0 dlock run -w 20 k -- true
-  run -79 dlock renew --owner "$owner" k
-  kill -CONT "$pid"
-  wait_until ended "$pid"
+@test "acquire, --at-least and --once leave no process, so none can be killed: TERM, HUP and KILL change nothing" {
+  start_watched end dlock run busy -- work cmd
+  wait_until filled cmd.pid
+  [ "$(dlocks_left)" = "$(pid_of end)" ] # that is how they are found
+  for signal in TERM HUP KILL; do
+    rm -rf "${locks:?}"/*.lock ran
+    leave_leases
+    dlocks_left | while read -r pid; do kill -s "$signal" "$pid"; done
+    wait_until ended "$(pid_of cmd)"
+    [ "$(dlocks_left)" = "" ]
+    leases_are_kept
+  done
 }
 
-@test "a lease ends in time also if its file was emptied, or cannot be written any more" {
-  dlock acquire --ttl 2s emptied
-  : >"$(echo "$locks"/*.lock)"
-  dlock acquire --ttl 2s unwritten
-  prlimit --fsize=0 --pid "$(holder_field unwritten pid)"
-  run -0 dlock run -w 10 emptied -- true
-  run -0 dlock run -w 10 unwritten -- true
-}
-
-@test "acquire as process 1 of a pid namespace, with which its lease would end, is refused" {
+@test "a lease is left as process 1 of a pid namespace, and where no process can be started any more" {
   unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
-  run -78 unshare -pf --mount-proc dlock acquire --ttl 1m k
-  [[ $output == *"process 1 of its pid namespace"* ]]
-  run -0 dlock run -n k -- true
+  run -0 unshare -pf --mount-proc dlock acquire --ttl 1m first
+  run -0 unshare -pf --mount-proc dlock run -q --once s1 slots -- sh -c 'echo ran >>ran'
+  run -0 unshare -pf --mount-proc dlock run -q --once s1 slots -- sh -c 'echo ran >>ran'
+  run -0 unshare -pf --mount-proc dlock run --at-least 1m kept -- true
+  [ "$(<ran)" = ran ]
+  run -75 dlock run -q -n first -- true
+  run -75 dlock run -q -n kept -- true
+  # A process that is watched there is another one here.
+  run -0 unshare -pf --mount-proc sh -c 'sleep 1000 & dlock acquire --watch-pid $! watched && dlock inspect watched'
+  [[ "$output" == *"until process "*" ends"* ]]
+  run -75 dlock run -q -n watched -- true
+}
+
+@test "a reboot ends a lease, --at-least, what --once remembers, and a lock-delay" {
+  unshare -m true 2>/dev/null || skip "no right to make a mount namespace"
+  after_reboot() { unshare -m sh -c 'mount --bind "$PWD/boot_id" /proc/sys/kernel/random/boot_id && exec "$@"' - "$@"; }
+  leave_leases
+  run -0 dlock acquire --ttl 1m shared -s
+  start_watched end dlock run --lock-delay 1m delayed -- work cmd
+  wait_until filled cmd.pid
+  kill -KILL "$(pid_of end)" "$(pid_of cmd)"
+  [ "$(how_ended end)" = "signal 9" ]
+  wait_until is_free delayed
+  run -75 dlock run -q -n delayed -- true # the delay has begun
+  cat /proc/sys/kernel/random/uuid >boot_id
+  cp /proc/sys/kernel/random/boot_id same
+  leases_are_kept
+  run -0 after_reboot dlock inspect acquired
+  [[ "$output" == *free* ]]
+  for key in acquired watched kept shared delayed permits; do
+    run after_reboot dlock run -n "$key" -- true
+    [ "$key $status" = "$key 0" ]
+  done
+  run -0 after_reboot dlock run -q --once s1 slots -- sh -c 'echo ran >>ran'
+  [ "$(wc -l <ran)" = 2 ]
+  # What is taken in that boot holds in it, beside the records of the earlier one.
+  run -0 after_reboot dlock acquire --ttl 1m acquired
+  run -75 after_reboot dlock run -q -n acquired -- true
+}
+
+@test "who waits for a lease has the lock when its time is over, and at once when it is released or its process ends" {
+  local owner watched
+  read -r owner _ < <(dlock acquire --ttl 2s k)
+  start_watched waiter dlock run k -- touch over
+  wait_until has 1 waiters k
+  [ ! -e over ]
+  [ "$(how_ended waiter)" = "exit 0" ]
+  read -r owner _ < <(dlock acquire --ttl 1h k)
+  start_watched waiter dlock run k -- touch released
+  wait_until has 1 waiters k
+  run -0 dlock release --owner "$owner" k
+  [ "$(how_ended waiter)" = "exit 0" ]
+  start sleep 1000
+  watched=$started_pid
+  dlock acquire --watch-pid "$watched" k
+  start_watched waiter dlock run k -- touch ended
+  start_watched shared dlock run -s k -- touch shared
+  wait_until has 2 waiters k
+  kill "$watched"
+  [ "$(how_ended waiter), $(how_ended shared)" = "exit 0, exit 0" ]
+}
+
+@test "leases share a key as processes do: readers, permits with their slots" {
+  dlock acquire --ttl 1m -s k
+  read -r owner _ < <(dlock acquire --ttl 1m -s k)
+  run -0 dlock run -n -s k -- true
+  run -75 dlock run -q -n k -- true
+  run -78 dlock run -n --permits 2 k -- true
 }
 
 @test "tokens grow across killed holders, force-release and a removed file" {

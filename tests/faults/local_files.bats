@@ -139,16 +139,6 @@ has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
   how_ended b
 }
 
-# bats test_tags=all
-@test "the lock directory moved under a lease without a process: its keeper ends" {
-  dlock acquire --ttl 1m k
-  local keeper
-  keeper=$(holder_field k pid)
-  wait_until watches "$keeper"
-  mv "$locks" moved
-  wait_until ended "$keeper"
-}
-
 @test "damaged lock files are a clear error, never a crash and never a grant" {
   dlock run k -- true
   local file bytes

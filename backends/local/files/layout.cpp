@@ -22,8 +22,8 @@ bool sound(const Prologue& prologue) {
 bool sound(const Header& header) {
   return header.checksum == checksum_of(header) && header.counter <= kMaxTicket &&
          header.last_writer <= header.counter && header.revoked <= header.counter &&
-         header.delay_ticket <= header.counter && header.delay_ns >= 0 && header.ring >= kSmallRing &&
-         header.ring <= kMaxRing && header.next_record < header.ring;
+         header.delay_ticket <= header.counter && header.oldest_lease <= header.counter && header.delay_ns >= 0 &&
+         header.ring >= kSmallRing && header.ring <= kMaxRing && header.next_record < header.ring;
 }
 
 bool sound(const LongReason& reason) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,9 +12,9 @@
 
 namespace dlock::local {
 
-/// Content of a lock file, byte for byte. Native byte order: the file never leaves its machine. Who holds the lock is
-/// decided by locked bytes alone; the file only describes the holders for people, and keeps data that must outlive a
-/// process.
+/// Content of a lock file, byte for byte. Native byte order: the file never leaves its machine. A process holds the
+/// lock by locked bytes alone, and its record only describes it for people. What must outlive a process holds by its
+/// record: standing_leases.h.
 ///
 ///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ...
 ///
@@ -28,19 +29,22 @@ struct Prologue {
   std::uint64_t checksum = 0;
 };
 
+/// The boot whose clock a time is of; all zeros: not known.
+using BootId = std::array<unsigned char, 16>;
+
 struct Header {
   std::uint64_t counter = 0;         ///< the youngest ticket ever drawn
   std::uint64_t last_writer = 0;     ///< the youngest exclusive one: what a new reader waits for
   std::uint64_t revoked = 0;         ///< every ticket up to here was taken from its holder by force
   std::uint64_t delay_ticket = 0;    ///< if this ticket dies uncleanly, a lock-delay begins
-  std::int64_t delay_ns = 0;         ///< its length, or that of --at-least
-  std::int64_t delay_until_ns = 0;   ///< boot clock: the lock stays closed until then: a lock-delay, or --at-least
+  std::int64_t delay_ns = 0;         ///< its length
+  std::int64_t delay_until_ns = 0;   ///< boot clock: the lock stays closed until then
   std::uint32_t reader_permits = 0;  ///< agreed on by the live readers: 0 shared, else so many permits
   std::uint32_t ring = 14;           ///< records in use before it starts again at record 0
   std::uint32_t next_record = 0;
-  std::uint32_t known = 0;        ///< the file has a prologue: 0 only in a header that was never written
-  std::uint64_t kept_ticket = 0;  ///< whose --at-least delay_until_ns is; 0: none
-  std::uint64_t spare[2] = {};
+  std::uint32_t known = 0;         ///< the file has a prologue: 0 only in a header that was never written
+  std::uint64_t oldest_lease = 0;  ///< no older ticket holds by its record alone; 0: none does (standing_leases.h)
+  BootId boot = {};                ///< of delay_until_ns and of the leases: they end with it
   std::uint64_t checksum = 0;
 };
 

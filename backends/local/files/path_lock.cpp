@@ -70,12 +70,6 @@ Result<bool> PathLock::try_lock(Mode mode) const {
 
 void PathLock::unlock() const { flock(fd(), LOCK_UN); }
 
-bool PathLock::lift_fd() {
-  if (fd() > 2) return true;
-  fd_ = UniqueFd(fcntl(fd(), F_DUPFD_CLOEXEC, 3));
-  return fd_.valid();
-}
-
 bool PathLock::replaced() const {
   struct stat here {};
   struct stat there {};

@@ -31,8 +31,6 @@ class PathLock {
   const std::string& path() const { return path_; }
   /// True if the path leads to another file by now, or to none.
   bool replaced() const;
-  /// See LockFile::lift_fd().
-  bool lift_fd();
   /// Lets go without unlocking: heirs of the descriptor keep the lock.
   void close() { fd_.reset(); }
 

@@ -10,17 +10,18 @@
 
 namespace dlock::local {
 
-/// One ticket's self-description. Never decides who holds the lock.
+/// One ticket's self-description. Decides who holds the lock only where it is a lease: standing_leases.h.
 struct Record {
   enum Flag : std::uint32_t {
     kGranted = 1,
-    kDetached = 2,
+    kLease = 2,  ///< left by the process that took it: it holds without one
     kGivenBack = 4,
     kForced = 8,
     kRevoked = 16,
     kReplaces = 32,  ///< of a waiter, as kNewest
     kNewest = 64,
-    kRan = 128,  ///< the command has ended; its wait status stands above kStatusAt
+    kRan = 128,      ///< the command has ended; its wait status stands above kStatusAt
+    kAtLeast = 256,  ///< holds until until_boot_ns, also when everything of its dlock is killed before
   };
 
   static constexpr int kStatusAt = 16;  ///< bits of `flags`
@@ -34,19 +35,22 @@ struct Record {
   std::uint32_t uid = 0;
   std::uint32_t permits = 0;
   std::int64_t since_us = 0;       ///< wall clock: waiting or holding since
-  std::int64_t until_us = 0;       ///< wall clock: a detached lease ends; 0: it does not end by itself
+  std::int64_t until_us = 0;       ///< wall clock: a lease ends; 0: it does not end by itself
   std::int64_t until_boot_ns = 0;  ///< the same on the boot clock: this one decides
-  std::int64_t drawn_boot_ns = 0;  ///< a process that started later is not the one meant by `pid`
-  std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
-  std::int64_t flock_pid = 0;      ///< the process that locked the file of a path key, as /proc/locks shows it
-  char host[64] = {};              ///< NUL-terminated, as `reason`
-  char reason[80] = {};            ///< and behind it the slot and the command; with kForced or kRevoked: who, and why
+  /// A process that started later is not the one meant by `pid`; of a lease: when that of `watch_pid` did.
+  std::int64_t drawn_boot_ns = 0;
+  std::int64_t watch_pid = 0;  ///< a lease lasts as long as this process
+  std::int64_t flock_pid = 0;  ///< the process that locked the file of a path key, as /proc/locks shows it
+  char host[64] = {};          ///< NUL-terminated, as `reason`
+  char reason[80] = {};        ///< and behind it the slot and the command; with kForced or kRevoked: who, and why
   std::uint64_t checksum = 0;
 
-  /// Whether its lease has ended by `boot_ns`, a moment of the boot clock; false for what does not end by itself.
-  bool is_over(std::int64_t boot_ns) const { return until_boot_ns != 0 && until_boot_ns <= boot_ns; }
-  /// The same, also where its holder, which was stopped, keeps the lock still: it gives it up once it goes on.
-  bool has_ended(std::int64_t boot_ns) const { return is_over(boot_ns) || (flags & kGivenBack); }
+  /// Whether it is a lease that has ended by `boot_ns`, a moment of the boot clock, though a run inside of it may go
+  /// on.
+  bool has_ended(std::int64_t boot_ns) const {
+    if (!(flags & kLease)) return false;
+    return (flags & kGivenBack) || (until_boot_ns != 0 && until_boot_ns <= boot_ns);
+  }
   Mode lock_mode() const { return static_cast<Mode>(mode); }
   std::string owner_text() const;
   void set_owner(const Owner& owner);

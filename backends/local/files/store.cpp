@@ -70,12 +70,6 @@ Result<LockFile> LockFile::private_one(std::string_view key) {
   return file;
 }
 
-bool LockFile::lift_fd() {
-  if (fd() > 2) return true;
-  fd_ = UniqueFd(fcntl(fd(), F_DUPFD_CLOEXEC, 3));
-  return fd_.valid();
-}
-
 Result<bool> LockFile::try_guard() const {
   constexpr int kYields = 20;
   constexpr int kSleeps = 60;
@@ -218,12 +212,15 @@ Result<std::vector<LiveTicket>> LockFile::live() const {
   return live_tickets(locks);
 }
 
-std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
+std::optional<std::uint32_t> LockFile::claim_record(Header& header, const std::vector<Placed>& leases) const {
+  const auto is_lease = [&](std::uint32_t index) {
+    return std::any_of(leases.begin(), leases.end(), [&](const Placed& one) { return one.index == index; });
+  };
   // In a queue the oldest record is the next one to die, so the first look nearly always finds a place.
   for (std::uint32_t tried = 0; tried < kMaxRing; ++tried) {
     const std::uint32_t index = header.next_record;
     const auto record = read_record(index);
-    if (!record || !alive(side_of(record->lock_mode()), record->ticket)) {
+    if (!is_lease(index) && (!record || !alive(side_of(record->lock_mode()), record->ticket))) {
       header.next_record = (index + 1) % header.ring;
       return index;
     }

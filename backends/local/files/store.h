@@ -37,8 +37,6 @@ class LockFile {
   bool is_for(const LockName& name) const { return key_ == name.text(); }
 
   int fd() const { return fd_.get(); }
-  /// Goes on with a duplicate of the descriptor, from number 3 on. False if there is none left.
-  bool lift_fd();
   const std::string& path() const { return path_; }
 
   /// The guard byte, held for the few microseconds in which header and records are changed. Tries for about 20 ms, then
@@ -79,9 +77,9 @@ class LockFile {
   /// Every ticket alive through other descriptions, oldest first.
   Result<std::vector<LiveTicket>> live() const;
 
-  /// REQUIRES: the guard. A place for one more record, where no live ticket's record lies; moves header.next_record.
-  /// nullopt when all are taken: the ticket then goes without one.
-  std::optional<std::uint32_t> claim_record(Header& header) const;
+  /// REQUIRES: the guard. A place for one more record, where neither a live ticket's record lies nor one of `leases`;
+  /// moves header.next_record. nullopt when all are taken: the ticket then goes without one.
+  std::optional<std::uint32_t> claim_record(Header& header, const std::vector<Placed>& leases) const;
 
   /// One look at the file, for half the price of reading it.
   struct Look {

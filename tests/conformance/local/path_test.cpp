@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "tests/conformance/local/machine.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
@@ -121,41 +119,17 @@ TEST_CASE("after a force-release of a path key the next one waits until the file
   next.release();
 }
 
-TEST_CASE("a detached lease of a path key keeps flock(1) out, too") {
+TEST_CASE("a path key cannot be left as a lease, which would keep no flock(1) out, and is held as before") {
   Machine m;
   const std::string path = m.file("app.lock");
-  const LockSpec spec = exclusive(path);
-  HelperProcess taker(m.store, spec);
-  taker.granted();
-  taker.say("detach-ttl 60000");
-  CHECK(taker.line() == "detached");
-  taker.kill();
+  Acquisition holder(*m.a, exclusive(path));
+  holder.held();
+  const auto left = holder.session().detach({std::chrono::seconds(60), std::nullopt});
+  REQUIRE_FALSE(left);
+  CHECK(left.error().code == ErrorCode::kUnsupported);
   CHECK(flock_status(path) == 1);
-  REQUIRE(m.a->release(name(path), spec.owner));
+  holder.release();
   CHECK(flock_status(path) == 0);
-}
-
-TEST_CASE("what stays behind for a lease has its own session, no terminal, and nothing of its taker's open") {
-  Machine m;
-  const LockSpec spec = exclusive("k");
-  HelperProcess taker(m.store, spec);
-  taker.granted();
-  taker.say("detach-ttl 60000");
-  CHECK(taker.line() == "detached");
-  CHECK_FALSE(taker.line());  // the end of its output: nobody else has it open
-  const auto state = m.a->inspect(name("k"));
-  REQUIRE(state);
-  REQUIRE(state->holders.size() == 1);
-  const auto pid = static_cast<pid_t>(state->holders.front().pid);
-  CHECK(pid != taker.pid());
-  CHECK(getsid(pid) == pid);
-  const std::string proc = "/proc/" + std::to_string(pid);
-  CHECK(std::filesystem::read_symlink(proc + "/cwd") == "/");
-  for (const char* fd : {"0", "1", "2"}) CHECK(std::filesystem::read_symlink(proc + "/fd/" + fd) == "/dev/null");
-  kill(pid, SIGTERM);  // it ends in order
-  Acquisition next(*m.b, exclusive("k"));
-  next.held();
-  next.release();
 }
 
 TEST_CASE("a re-entry of a path key keeps flock(1) out until the last one ends") {

@@ -314,6 +314,26 @@ TEST_CASE("--at-least leaves what is left of its time as a lease when the comman
       });
 }
 
+TEST_CASE(
+    "--at-least of a lock that cannot be left is kept by dlock itself, until its time is over or a signal comes") {
+  const SupervisionPolicy policy = policy_with(OnLost::Kind::kTerm, 20s);
+  SupervisorState kept = running(granted_for_ever());
+  decide(policy, kept, CommandEnded{kExitedZero}, kStart + 1s);
+  decide(policy, kept, Left{Error{ErrorCode::kUnsupported, "only with a process"}}, kStart + 1s);
+  CHECK(wake_at(policy, kept) == kStart + 20s);
+  check_rows(policy, {
+                         {"not yet over", kept, TimePassed{}, 19s, "", Phase::kReleasing},
+                         {"over", kept, TimePassed{}, 20s, "release", Phase::kReleasing},
+                         {"asked for", kept, SessionEvent(Lost{{}, false, "bob"}), 2s, "release", Phase::kReleasing},
+                         {"taken away", kept, SessionEvent(Lost{"forced"}), 2s, "lost", Phase::kDone},
+                         {"a signal", kept, by_kill(SIGTERM), 2s, "release", Phase::kReleasing},
+                     });
+  SupervisorState interrupted = kept;
+  decide(policy, interrupted, by_kill(SIGTERM), kStart + 2s);
+  decide(policy, interrupted, SessionEvent(Released{}), kStart + 2s);
+  CHECK(interrupted.outcome == Outcome::kInterrupted);
+}
+
 TEST_CASE("--max-hold ends the command when its time, counted from the grant, is over") {
   SupervisionPolicy policy = kTermPolicy;
   policy.max_hold = 10s;
