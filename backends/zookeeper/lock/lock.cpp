@@ -139,13 +139,16 @@ Result<ZookeeperLock::Tried> ZookeeperLock::try_once(Control& control) {
   TRY(connect(control));
   if (!spec_.take) return see_whether_free(control);
   waited_for_.clear();
-  auto tried = pass_queues(control);
-  if (!tried) passed_ = 0;
-  if (tried || tried.error().code != ErrorCode::kUnsupported) return tried;
-  const auto key = calls_->call(ask_stat(directory_), asked_by(), &control);
-  if (!key || key->stat.ephemeral_owner == 0) return tried;
-  waited_for_ = directory_;
-  return Tried::kBusy;
+  for (bool again = false;; again = true) {
+    auto tried = pass_queues(control);
+    if (!tried) passed_ = 0;
+    if (tried || tried.error().code != ErrorCode::kUnsupported) return tried;
+    const auto key = calls_->call(ask_stat(directory_), asked_by(), &control);
+    if (key && key->code == Code::kNoNode && !again) continue;  // what has refused us has gone since
+    if (!key || key->stat.ephemeral_owner == 0) return tried;
+    waited_for_ = directory_;
+    return Tried::kBusy;
+  }
 }
 
 Result<ZookeeperLock::Tried> ZookeeperLock::pass_queues(Control& control) {
