@@ -11,6 +11,7 @@
 #include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
+#include "lib/rows/rows.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
@@ -24,6 +25,8 @@ struct RegisteredBackend {
   Result<std::unique_ptr<LockDriver>> (*drive)(const BackendUrl&, const LockSpec&, const Runtime&);
   /// The stocks of a keeper program. Null where there are none, and in dlock itself.
   Result<std::unique_ptr<Stock>> (*stock)(const BackendUrl&, const Runtime&);
+  /// Its rows, on which the stocks are. Null where there are no stocks.
+  Result<std::unique_ptr<Rows>> (*rows)(const BackendUrl&, const RowSpace&, const Runtime&);
 };
 
 /// The backends inside this program. Each program has a definition of its own, made from backends/CMakeLists.txt.

@@ -22,9 +22,9 @@
 #   OpenSession open_NAME_sessions(const BackendUrl&, const Runtime&)
 # and for a keeper also
 #   Result<std::unique_ptr<LockDriver>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
-# and with STOCK (or for a stock keeper) NAME/stock/NAME_stock.h
-#   Result<std::unique_ptr<Stock>> make_NAME_stock(const BackendUrl&, const Runtime&)
-# A stock keeper's sources are in the folder NAME/stock; its NAME_stock.h declares keep_NAME_lock as well.
+# and with STOCK (or for a stock keeper) NAME/rows/rows.h
+#   Result<std::unique_ptr<Rows>> make_NAME_rows(const BackendUrl&, const RowSpace&, const Runtime&)
+# A stock keeper's sources are in the folder NAME/rows; its rows.h declares keep_NAME_lock as well.
 # This makes the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM; and
 # the table of all URLs, which dlock_lib has.
 
@@ -64,7 +64,7 @@ function(dlock_backend_library name)
   dlock_embed_lua(dlock_backend_${name} ${name})
 endfunction()
 
-function(dlock_registry program name sessions drive stock memory)
+function(dlock_registry program name sessions drive has_stock memory)
   set(registry_program ${program})
   set(registry_backend ${name})
   set(registry_memory ${memory})
@@ -72,10 +72,14 @@ function(dlock_registry program name sessions drive stock memory)
     set(registry_may_crash false)
   endif()
   set(registry_includes "")
-  if(NOT stock STREQUAL nullptr)
-    set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
+  set(rows nullptr)
+  set(stock nullptr)
+  if(has_stock)
+    set(registry_includes "#include \"backends/${name}/rows/rows.h\"\n#include \"lib/stock/row_stock.h\"\n")
+    set(rows make_${name}_rows)
+    set(stock "stock_on<make_${name}_rows>")
   endif()
-  set(registry_row "{\"${name}\", make_${name}_admin, ${sessions}, ${drive}, ${stock}}")
+  set(registry_row "{\"${name}\", make_${name}_admin, ${sessions}, ${drive}, ${stock}, ${rows}}")
   set_property(GLOBAL APPEND PROPERTY dlock_registry_rows "${registry_row}")
   set_property(GLOBAL APPEND_STRING PROPERTY dlock_registry_includes "#include \"backends/${name}/backend.h\"\n${registry_includes}")
   set(file ${CMAKE_BINARY_DIR}/registries/${program}.cpp)
@@ -85,8 +89,8 @@ function(dlock_registry program name sessions drive stock memory)
 endfunction()
 
 function(dlock_add_backend name)
-  dlock_backend_library(${name} stock)
-  dlock_registry(dlock ${name} open_${name}_sessions nullptr nullptr 0)
+  dlock_backend_library(${name} rows)
+  dlock_registry(dlock ${name} open_${name}_sessions nullptr OFF 0)
 endfunction()
 
 set(dlock_keeper_memory 272)  # what a keeper needs, and 256
@@ -100,12 +104,8 @@ function(dlock_add_keeper name)
   foreach(module ${modules})
     add_dependencies(dlock_backend_${name} dlock-${module})
   endforeach()
-  set(stock nullptr)
-  if(arg_STOCK)
-    set(stock make_${name}_stock)
-  endif()
   string(TOLOWER ${arg_MAY_CRASH} registry_may_crash)
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${dlock_keeper_memory})
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${arg_STOCK} ${dlock_keeper_memory})
   set_property(GLOBAL APPEND PROPERTY dlock_keepers ${name})
 endfunction()
 
@@ -125,11 +125,11 @@ endfunction()
 
 function(dlock_add_stock_keeper name)
   cmake_parse_arguments(arg "" "" "NEEDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/stock/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/rows/*.cpp)
   dlock_unite(sources ${sources})
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock ${dlock_keeper_memory})
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ON ${dlock_keeper_memory})
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 

@@ -23,7 +23,7 @@ function(dlock_unite out)
     endif()
     cmake_path(GET source PARENT_PATH folder)
     set(house ${folder})
-    if(NOT folder STREQUAL "backends/local/stock")  # a library of its own
+    if(NOT folder STREQUAL "backends/local/rows")  # a library of its own
       string(REGEX REPLACE "^(cmd|backends/[^/]+|tests/unit/[^/]+)/.*" "\\1" house "${folder}")
     endif()
     string(REPLACE "/" "_" unit ${house})

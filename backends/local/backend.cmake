@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Rooms: files, ., stock
+# Rooms: files, ., rows
 # Inside dlock, its stocks in a program of their own.
 dlock_find_library(dlock_sqlite libsqlite3.a sqlite3.h libsqlite3-dev sqlite3)
 dlock_add_backend(local)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Rooms: connection, lease, bound row, stock, .
+# Rooms: connection, lease, bound row, rows, .
 dlock_find_openssl()
 dlock_find_library(dlock_shared_z libz.so zlib.h zlib1g-dev)
 dlock_find_library(dlock_connector libmysqlcppconn-static.a mysql_driver.h libmysqlcppconn-dev)

@@ -21,7 +21,6 @@ inline constexpr UrlParam kUrlParams[] = {
     {"version", "<name>", kMysqlUrl, "strategy=occupy&table"},
     {"free", "<number>", kMysqlUrl, "strategy=occupy&table"},
     {"taken", "<number>", kMysqlUrl, "strategy=occupy&table"},
-    {"stock", "guarded|pessimistic|optimistic", kMysqlUrl, ""},
     {"socket", "<file>", kMysqlUrl, ""},
 };
 

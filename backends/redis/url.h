@@ -33,8 +33,6 @@ inline constexpr UrlParam kUrlParams[] = {
     {"kind", "lock|fair|rw|fenced", kNativeUrl, "layout=redisson"},
     {"wait_replicas", "<number>|all", kNativeUrl, ""},
     {"address-map", "<text>", kNamesOthersUrl, ""},
-    {"stock", "script|decr", kNativeUrl, ""},
-    {"stock_slots", "<number>", kNativeUrl | kTairUrl, ""},
     {"sentinel-user", "<text>", kSentinelUrl, ""},
     {"sentinel-password-file", "<file>", kSentinelUrl, ""},
 };

@@ -8,10 +8,11 @@
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
+#include "backends/zookeeper/rows/row_nodes.h"
 #include "backends/zookeeper/session/errors.h"
-#include "backends/zookeeper/stock/stock_garbage.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/stock/stock_rows.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -389,8 +390,8 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
     swept.push_back({*name, "an empty lock directory"});
   }
   TRY(sweep_leases(dry_run, until, swept));
-  StockSession stocks(ensemble_, runtime_);
-  TRY_ASSIGN(auto left, sweep_stocks(stocks, dry_run, {until}));
+  RowSession stocks(ensemble_, runtime_);
+  TRY_ASSIGN(auto left, sweep_rows(stocks, kStockSpace, dry_run, {until}));
   std::move(left.begin(), left.end(), std::back_inserter(swept));
   return swept;
 }
@@ -398,8 +399,8 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
 std::vector<Finding> ZookeeperAdmin::diagnose() {
   std::vector<Finding> findings = diagnose_ensemble(ensemble_, runtime_);
   if (findings.back().verdict == Finding::Verdict::kFail) return findings;
-  StockSession stocks(ensemble_, runtime_);
-  for (Finding& one : diagnose_stocks(stocks, {soon()})) findings.push_back(std::move(one));
+  RowSession stocks(ensemble_, runtime_);
+  for (Finding& one : diagnose_rows(stocks, kStockSpace, {soon()})) findings.push_back(std::move(one));
   return findings;
 }
 

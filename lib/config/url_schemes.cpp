@@ -92,6 +92,10 @@ std::string way_to_tls(const UrlScheme& scheme) {
                 : "add ca-file=/PATH, the authority that signed the server's certificate: that turns TLS on";
 }
 
+/// How stocks deducted once; each step has one way now.
+constexpr std::string_view kOneWay =
+    "leave it out: a take is one guarded step in every store (dlock-stock(1), WAYS TO DEDUCT)";
+
 /// Our name of another client's parameter; empty if there is none.
 std::string param_of_others(const UrlScheme& scheme, std::string_view name) {
   if (is_one_of(name, {"tls", "ssl", "ssl-mode", "sslmode", "use-ssl", "ssl-cert-reqs"})) return way_to_tls(scheme);
@@ -111,7 +115,9 @@ Error unknown_param(const UrlScheme& scheme, std::string_view name) {
     return false;
   });
   const auto has_it = [&](const UrlScheme& one) { return find_url_param(one, name) != nullptr; };
-  if (const UrlScheme* other = nearest_sibling(scheme, has_it)) {
+  if (is_one_of(name, {"stock", "stock_slots"})) {
+    all = kOneWay;
+  } else if (const UrlScheme* other = nearest_sibling(scheme, has_it)) {
     all = "it belongs to " + std::string(other->name) + ":// URLs";
   } else if (std::string known = param_of_others(scheme, name); !known.empty()) {
     all = std::move(known);

@@ -2,7 +2,8 @@
 #include "lib/stock/stock.h"
 
 #include "lib/config/suggest.h"
-#include "lib/stock/segment_locks.h"
+#include "lib/stock/stock_hold.h"
+
 namespace dlock {
 
 Quantity StockState::total() const {

@@ -10,10 +10,10 @@
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/config/backend_url.h"
-#include "lib/keeper/control.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/owner.h"
+#include "lib/rows/call_limit.h"
 #include "lib/stock/quantity.h"
 
 namespace dlock {
@@ -82,14 +82,6 @@ struct StockStep {
 using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
 StepAnswer step_answer(StockAnswer answer);
 
-class SegmentLocks;
-
-/// How long a call may take. With `control`, also until it wants an end (Cancelled).
-struct CallLimit {
-  TimePoint until;
-  Control* control = nullptr;
-};
-
 /// THE PORT of stock: what a store of stocks can do. One sentence here, one case in tests/conformance/stock_test.cpp.
 /// Not thread-safe. Every call is one step: it happens altogether or not at all, whoever dies. Unavailable: it is not
 /// known whether it happened, and the same call again (the same id, the same owner) finds out without doing it twice.
@@ -152,10 +144,6 @@ class Stock {
   virtual Result<void> resize(const LockName& name, int segments, const CallLimit& limit) = 0;
   /// The stock and its requests are gone. Not there any more is Misconfigured.
   virtual Result<void> drop(const LockName& name, const CallLimit& limit) = 0;
-
-  /// Locks of segments that this client can hold by itself; nullptr: it has none, the store's locks for everybody
-  /// serve.
-  virtual SegmentLocks* segment_locks() { return nullptr; }
 
  protected:
   /// One step by its own call.

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "lib/lock/lease.h"
-#include "lib/stock/segment_locks.h"
 #include "lib/stock/taking.h"
 
 namespace dlock {
@@ -119,21 +118,6 @@ Result<StockAnswer> StockHold::reserve(const StockRequest& request, int start, c
 
 Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const CallLimit& limit) {
   unlock();
-  if (SegmentLocks* own = stock_->segment_locks()) {
-    own->work_for(spec_);
-    sent_ = runtime_.clock.now();
-    TRY_ASSIGN(auto choice, own->lock_one(request_, start, spec_.ttl, limit));
-    if (choice && choice->answer) {
-      if (choice->lock) took(std::move(choice->lock), choice->lease);
-      return std::move(*choice->answer);
-    }
-    if (choice && !choice->lock) return reserve_in_queue(control, choice->segment, limit);
-    if (choice) {
-      took(std::move(choice->lock), choice->lease);
-      auto answer = reserve_under(choice->segment, limit);
-      if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
-    }
-  }
   TRY_ASSIGN(const auto state, stock_->show(request_.stock, limit));
   const std::vector<int> fit = lock_order(state, start, request_.quantity);
   if (fit.empty() && state.total() >= request_.quantity) return reserve_several(control, state, limit);
@@ -154,15 +138,6 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
 Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, const CallLimit& limit) {
   const TimePoint until = *earlier(runtime_.clock.now() + lock_pass_, patience_.until());
   lock_pass_ = std::min(2 * lock_pass_, kLongestLockPass);
-  if (SegmentLocks* own = stock_->segment_locks(); own && !patience_.is_once()) {
-    StockRequest here = request_;
-    here.only_segment = segment;
-    sent_ = runtime_.clock.now();
-    TRY_ASSIGN(auto answer, own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit));
-    if (answer && std::holds_alternative<StockTaken>(*answer)) took(own->held(), {});
-    if (answer && is_elsewhere(*answer, segment)) return StockAnswer(StockInProgress{});
-    if (answer) return std::move(*answer);
-  }
   auto answer = reserve_in(control, segment, patience_.is_once() ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
   return locked_out();
@@ -277,8 +252,7 @@ Result<bool> StockHold::lock(Control& control, int segment, std::optional<TimePo
   spec.one_of_many = true;
   spec.ancestor.reset();
   spec.wait = {.once = !until, .until = until, .connect_timeout = patience_.connect_timeout()};
-  SegmentLocks* own = stock_->segment_locks();
-  TRY_ASSIGN(auto opened, own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec));
+  TRY_ASSIGN(auto opened, open_lock_(spec));
   auto answer = opened->acquire(control);
   if (!answer) return false;
   if (auto* refused = std::get_if<Refused>(&*answer)) {

@@ -13,17 +13,19 @@
 
 namespace dlock {
 
+/// The key of a segment's lock: "stock:NAME:SEGMENT"; Unsupported if that is too long.
+Result<LockName> segment_key(const LockName& stock, int segment);
+
 /// Opens a lock of the store that keeps the stock.
 using OpenSegmentLock = std::function<Result<std::unique_ptr<LockDriver>>(const LockSpec&)>;
 
 /// Part of a stock, kept by a keeper for as long as a command runs: reserved, renewed, and at the end sold if the
 /// command ended with status 0, else given back. With spec.stock->lock_segment the lock of its segment is held as well
 /// ("stock:NAME:SEGMENT"): a segment by chance, the next one at once when it is short or locked by another; a
-/// quantity that no segment has alone takes the locks of all of them, in their order. These are the stock's own
-/// SegmentLocks where it has such.
+/// quantity that no segment has alone takes the locks of all of them, in their order.
 class StockHold final : public LockDriver {
  public:
-  /// REQUIRES: spec.stock. `open_lock` is needed for lock_segment only, and where the stock has no SegmentLocks.
+  /// REQUIRES: spec.stock. `open_lock` is needed for lock_segment only.
   StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock, const Runtime& runtime);
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;

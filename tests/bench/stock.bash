@@ -88,11 +88,10 @@ batch_rate() {
 
 # Plain takes against the guarded UPDATE alone, which cannot be repeated when its answer was lost.
 stock_bare_statement() {
-  local bare ours key
+  local bare ours
   dlock stock create bare --quantity 100000000 --segments 20 -b "$(mysql_url stock)"
-  key=$(sql stock "SELECT id FROM locks.dlock_stock WHERE name = 'bare'")
-  bare=$("$programs/mysql_named_lock" "$(port_of stock)" rate 8 "UPDATE dlock_stock_segment SET quantity=quantity-1
-    WHERE stock=$key AND segment>=MOD(CONNECTION_ID(),20) AND quantity>=1 ORDER BY segment LIMIT 1")
+  bare=$("$programs/mysql_named_lock" "$(port_of stock)" rate 8 "UPDATE dlock_data SET a=a-1
+    WHERE space='stock' AND name='bare' AND id=CONCAT('segment/',MOD(CONNECTION_ID(),20)) AND a>=1")
   ours=$(figure take 20)
   row 'mysql: plain takes/s' '>= 0.6' "$ours" "guarded UPDATE: $bare" "$(quotient "$ours" "$bare")"
 }

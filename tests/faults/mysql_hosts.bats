@@ -108,7 +108,7 @@ switch_over_of_root() { # STRATEGY
 
 # bats test_tags=all
 @test "a stock: an account that read_only does not bind goes along with a switch-over, and sells nothing where it was" {
-  use "${both/app@/root@}?stock=guarded"
+  use "${both/app@/root@}"
   dlock stock create phone --quantity 10 --segments 2
   mkfifo in
   start_watched end bash -c 'exec dlock stock batch phone <in >out 2>err'

@@ -50,7 +50,7 @@ one_minute() { # KEY
   for_each_strategy queue_of_two
   run -0 dlock stock create phone --quantity 10
   run -0 dlock stock take phone --id one
-  [ "$(sql one 'SELECT COUNT(*) FROM locks.dlock_stock_request')" = 1 ]
+  [ "$(sql one "SELECT COUNT(*) FROM locks.dlock_data WHERE id LIKE 'request/%'")" = 1 ]
 }
 @test "an init_connect that fails: 69, and it is named" {
   sql one "SET GLOBAL init_connect = 'SELECT 1 FROM nowhere'"
@@ -123,18 +123,18 @@ too_long() { # KEY
 
 # They lock no rows, and keep what was to be taken back.
 @test "tables whose engine has no transactions: row and a new stock refuse them, 78; setup and doctor name it, and a wrong key" {
-  sql one 'ALTER TABLE locks.dlock_row ENGINE = MyISAM; ALTER TABLE locks.dlock_stock_segment ENGINE = Aria'
+  sql one 'ALTER TABLE locks.dlock_row ENGINE = MyISAM; ALTER TABLE locks.dlock_data ENGINE = Aria'
   run -78 dlock run -n -b "$(mysql_url one)?strategy=row" k -- touch ran
   [[ "$output" == *"dlock_row"*"engine MyISAM has no transactions"*"ENGINE=InnoDB"* ]]
   run -78 dlock stock create phone --quantity 10
-  [[ "$output" == *"dlock_stock_segment"*"engine Aria has no transactions"* ]]
+  [[ "$output" == *"dlock_data"*"engine Aria has no transactions"* ]]
   run -0 dlock stock show
   [[ "$output" == "there is no stock"* ]]
   run -78 dlock setup -b "$(mysql_url one owner)"
   [[ "$output" == *"engine "*" has no transactions"*"ENGINE=InnoDB"* ]]
   run ! dlock doctor
   [[ "$output" == *"fail"*"engine MyISAM"* && "$output" == *"fail"*"engine Aria"* ]]
-  sql one 'ALTER TABLE locks.dlock_row ENGINE = InnoDB; ALTER TABLE locks.dlock_stock_segment ENGINE = InnoDB'
+  sql one 'ALTER TABLE locks.dlock_row ENGINE = InnoDB; ALTER TABLE locks.dlock_data ENGINE = InnoDB'
   run -0 dlock run -n -b "$(mysql_url one)?strategy=row" k -- true
   run -0 dlock stock create phone --quantity 10
   sql one 'ALTER TABLE locks.dlock_lock DROP PRIMARY KEY; ALTER TABLE locks.dlock_unique MODIFY name VARCHAR(255) NOT NULL'

@@ -5,10 +5,12 @@
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/native/layout.h"
 #include "backends/redis/quorum/questions.h"
-#include "backends/redis/stock/redis_stock.h"
+#include "backends/redis/rows/rows.h"
 #include "backends/redis/wire/reply.h"
 #include "backends/redis/wire/server_info.h"
 #include "lib/base/log.h"
+#include "lib/stock/row_stock.h"
+#include "lib/stock/stock_rows.h"
 #include "tests/fuzz/target.h"
 
 using namespace dlock;
@@ -126,7 +128,8 @@ void ask_for_stock(const Reply& reply, const LockName& name) {
   static SystemClock clock;
   static const Log log(Log::Style{.quiet = true});
   const Runtime runtime{clock, log};
-  const auto stock = make_stock(std::make_unique<Parrot>(reply), "redis://h", StockCounters::kHash, {}, runtime);
+  const auto stock =
+      row_stock(make_rows(std::make_unique<Parrot>(reply), "redis://h", kStockSpace, {}, runtime), clock);
   const CallLimit limit{clock.now(), nullptr};
   judge(stock->show(name, limit));
   judge(stock->refund({name, name}, limit));

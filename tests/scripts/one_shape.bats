@@ -33,7 +33,7 @@ broken() {
     { there[$0]; unit = $0; sub(/.*\//, "", unit); sub(/\.cpp$/, "", unit) }
     $0 ~ /\// && unit in known && !($0 in listed) { print $0 " is not in the table" }
     END { for (file in listed) if (!(file in there)) print file " is missing" }' "$BATS_TEST_TMPDIR/table" -
-  grep -rnE 'public (LockDriver|PollableLock|LockSession|LayoutLock)\b' --exclude-dir=stock . |
+  grep -rnE 'public (LockDriver|PollableLock|LockSession|LayoutLock)\b' --exclude-dir=rows . |
     grep -vE '^[^:]*/lock\.(h|cpp):'
   grep -rnE 'public (LockAdmin|LayoutAdmin|MysqlAdmin)\b' . | grep -vE '^[^:]*/admin\.(h|cpp):'
   return 0
@@ -90,7 +90,7 @@ copy() {
 local/lock.cpp mv local/lock.cpp local/look.cpp
 mysql/bound/lock.cpp mv mysql/bound/lock.cpp mysql/bound/pinned_lock.cpp
 redis/native/admin.cpp mv redis/native/admin.cpp redis/native/commands.cpp
-redis/stock/store.cpp cp mysql/lease/store.cpp redis/stock/store.cpp
+redis/rows/store.cpp cp mysql/lease/store.cpp redis/rows/store.cpp
 toy mkdir toy
 zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
 END

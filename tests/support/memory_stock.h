@@ -87,9 +87,6 @@ class MemoryStock final : public Stock {
   Result<void> rebalance(const LockName&, const CallLimit&) override { return absent(); }
   Result<void> resize(const LockName&, int, const CallLimit&) override { return absent(); }
   Result<void> drop(const LockName&, const CallLimit&) override { return absent(); }
-  SegmentLocks* segment_locks() override { return own_locks; }
-
-  SegmentLocks* own_locks = nullptr;
 
  private:
   static Error absent() { return {ErrorCode::kInternal, "no test asks for this"}; }

@@ -65,4 +65,10 @@ std::unique_ptr<Stock> connect_stock(const std::string& text) {
   return value_of(backend_of(url, &RegisteredBackend::stock).stock(url, runtime()));
 }
 
+std::unique_ptr<Rows> connect_rows(const std::string& text) {
+  const BackendUrl url = value_of(BackendUrl::parse(text));
+  const auto make = backend_of(url, &RegisteredBackend::stock).rows;
+  return value_of(make(url, {"test", "many/", std::chrono::hours(1)}, runtime()));
+}
+
 }  // namespace dlock::testing

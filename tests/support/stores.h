@@ -25,5 +25,7 @@ std::unique_ptr<Client> connect_store(const std::string& url);
 
 /// The same for its stocks, with connections of its own.
 std::unique_ptr<Stock> connect_stock(const std::string& url);
+/// And for rows of a space of the tests, where those that begin with "many/" are many.
+std::unique_ptr<Rows> connect_rows(const std::string& url);
 
 }  // namespace dlock::testing

@@ -80,43 +80,20 @@ std::vector<Table> tables() {
              "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
              "  token BIGINT UNSIGNED NOT NULL\n"),
        "name varbinary"},
-      {kStockTable,
-       table(kStockTable,
-             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-             "  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE,\n"
-             "  maker VARBINARY(64) NOT NULL,\n"
-             "  segments INT UNSIGNED NOT NULL,\n"
-             "  created BIGINT NOT NULL,\n"
-             "  added BIGINT NOT NULL DEFAULT 0\n"),
-       "name varbinary"},
-      // A second fence after the decisions: nothing is ever negative.
-      {kSegmentTable,
-       table(kSegmentTable,
-             "  stock BIGINT UNSIGNED NOT NULL,\n"
-             "  segment INT UNSIGNED NOT NULL,\n"
-             "  quantity BIGINT NOT NULL CHECK (quantity >= 0),\n"
-             "  reserved BIGINT NOT NULL DEFAULT 0 CHECK (reserved >= 0),\n"
-             "  taken BIGINT NOT NULL DEFAULT 0,\n"
-             "  refunded BIGINT NOT NULL DEFAULT 0,\n"
-             "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-             "  PRIMARY KEY (stock, segment)\n"),
-       "stock bigint, segment int"},
-      {kRequestTable,
-       table(kRequestTable,
-             "  stock BIGINT UNSIGNED NOT NULL,\n"
-             "  id VARBINARY(255) NOT NULL,\n"
-             "  record MEDIUMBLOB NOT NULL,\n"
-             "  PRIMARY KEY (stock, id)\n"),
-       "stock bigint, id varbinary"},
-      {kReservationTable,
-       table(kReservationTable,
-             "  token BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
-             "  stock BIGINT UNSIGNED NOT NULL,\n"
-             "  id VARBINARY(255) NOT NULL,\n"
-             "  expires DATETIME(6) NOT NULL,\n"
-             "  UNIQUE KEY (stock, id),\n"
-             "  KEY (stock, expires)\n"),
-       "token bigint"},
+      // A text, or the numbers that it is; that none becomes negative is a second fence after the commits' own.
+      {kDataTable,
+       table(kDataTable,
+             "  space VARBINARY(16) NOT NULL,\n"
+             "  name VARBINARY(255) NOT NULL,\n"
+             "  id VARBINARY(300) NOT NULL,\n"
+             "  version BIGINT UNSIGNED NOT NULL,\n"
+             "  text MEDIUMBLOB NULL,\n"
+             "  a BIGINT NULL CHECK (a >= 0),\n"
+             "  b BIGINT NULL CHECK (b >= 0),\n"
+             "  c BIGINT NULL CHECK (c >= 0),\n"
+             "  d BIGINT NULL CHECK (d >= 0),\n"
+             "  PRIMARY KEY (space, name, id)\n"),
+       "space varbinary, name varbinary, id varbinary"},
   };
 }
 

@@ -24,11 +24,7 @@ inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 /// A change that changes nothing, to see whether the server takes any. It waits for no row.
 inline constexpr char kChangeNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
 
-inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
-inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< the items of each segment
-inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< the answer to each request
-inline constexpr char kReservationTable[] =
-    "dlock_stock_open";  ///< when those end that are neither sold nor given back
+inline constexpr char kDataTable[] = "dlock_data";  ///< dlock stock: rows of lib/rows/rows.h
 
 struct Table {
   std::string name;

@@ -38,12 +38,6 @@ Strategy strategy_of(const BackendUrl& url) {
   return Strategy::kLease;
 }
 
-StockWay stock_way_of(const BackendUrl& url) {
-  const std::string name = url.param("stock");
-  if (name == "pessimistic") return StockWay::kPessimistic;
-  return name == "optimistic" ? StockWay::kOptimistic : StockWay::kGuarded;
-}
-
 bool is_name(std::string_view text) {
   const auto fits = [](unsigned char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
@@ -97,7 +91,7 @@ const char* strategy_name(Strategy strategy) {
 
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   TRY_ASSIGN(auto tls, tls_of(url));
-  Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
+  Settings settings{{}, strategy_of(url), {}, url.redacted()};
   TRY_ASSIGN(auto rows, row_table(url, settings.strategy));
   settings.rows = std::move(rows);
   if (const std::string row = url.param("row"); !row.empty()) {

@@ -15,10 +15,6 @@ enum class Strategy { kLease, kSession, kRow, kUnique, kOccupy };
 
 const char* strategy_name(Strategy strategy);
 
-/// How items are deducted from a stock (?stock=): by one UPDATE with a condition; from a row that is locked first,
-/// skipping locked ones; from a row that must still have the version that was read.
-enum class StockWay { kGuarded, kPessimistic, kOptimistic };
-
 /// A row in a table of the user, which is the lock (?row=TABLE:COLUMN=VALUE); `value` may contain %s for the key.
 struct UserRow {
   std::string table;
@@ -41,7 +37,6 @@ RowTable own_row_table(Strategy strategy);
 struct Settings {
   std::vector<DatabaseSettings> servers;  ///< in the order of the URL
   Strategy strategy = Strategy::kLease;
-  StockWay stock = StockWay::kGuarded;
   std::optional<UserRow> row;
   std::string store;  ///< redacted URL
   RowTable rows{};

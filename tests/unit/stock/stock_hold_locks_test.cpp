@@ -17,20 +17,16 @@ using testing::StockHoldWorld;
 }  // namespace
 
 TEST_CASE("stock hold with locks: after an answer that was lost the lock is that of the segment that was taken from") {
-  for (const bool own : {false, true}) {
-    for (int i = 0; i < 20; ++i) {
-      CAPTURE(own);
-      StockHoldWorld w({5, 5, 5, 5});
-      w.has_own_locks = own;
-      w.shelf.unanswered = 1;
-      StockHold hold = w.hold(2, true);
-      const Granted grant = granted(hold.acquire(w.control));
-      const auto parts = parse_parts(grant.locks.front().parts);
-      CHECK(w.segments.ours == std::set<std::string>{"stock:phone:" + std::to_string(parts->front().segment)});
-      CHECK(w.aside() == 2);
-      CHECK(hold.release(w.soon()));
-      CHECK(w.there() == 20);
-    }
+  for (int i = 0; i < 20; ++i) {
+    StockHoldWorld w({5, 5, 5, 5});
+    w.shelf.unanswered = 1;
+    StockHold hold = w.hold(2, true);
+    const Granted grant = granted(hold.acquire(w.control));
+    const auto parts = parse_parts(grant.locks.front().parts);
+    CHECK(w.segments.ours == std::set<std::string>{"stock:phone:" + std::to_string(parts->front().segment)});
+    CHECK(w.aside() == 2);
+    CHECK(hold.release(w.soon()));
+    CHECK(w.there() == 20);
   }
 }
 
@@ -103,51 +99,6 @@ TEST_CASE("stock hold with locks: what no segment has alone takes all locks, in 
   CHECK(w.there() == 6);
 }
 
-TEST_CASE("stock hold with locks of its own: a free segment is locked in one step, without a look at the others") {
-  for (int i = 0; i < 20; ++i) {
-    StockHoldWorld w({5, 1, 5});
-    w.has_own_locks = true;
-    w.segments.taken = {"stock:phone:0"};
-    StockHold hold = w.hold(2, true);
-    CHECK(granted(hold.acquire(w.control)).locks.front().parts == "2:2");
-    CHECK(w.segments.ours == std::set<std::string>{"stock:phone:2"});
-    CHECK(w.segments.tried.empty());
-    CHECK(w.own->queued == 0);
-    CHECK(hold.release(w.soon()));
-    CHECK(w.segments.ours.empty());
-  }
-}
-
-TEST_CASE("stock hold with locks of its own: when all are locked it queues at one; with -n it is busy") {
-  for (const bool in_two_steps : {false, true}) {
-    CAPTURE(in_two_steps);
-    StockHoldWorld w({5, 1});
-    w.has_own_locks = true;
-    w.in_two_steps = in_two_steps;
-    w.segments.taken = {"stock:phone:0"};
-    SUBCASE("waits") {
-      w.clock.next_happening = [&]() -> std::optional<TimePoint> {
-        if (w.clock.since_start() > 3s) w.segments.taken.clear();
-        return std::nullopt;
-      };
-      StockHold hold = w.hold(2, true);
-      CHECK(granted(hold.acquire(w.control)).locks.front().parts == "0:2");
-      CHECK(w.clock.since_start() > 3s);
-      CHECK(w.own->queued >= 2);
-      CHECK(w.segments.ours == std::set<std::string>{"stock:phone:0"});
-      CHECK(hold.release(w.soon()));
-      CHECK(w.segments.ours.empty());
-    }
-    SUBCASE("-n") {
-      w.wish.wait.once = true;
-      StockHold hold = w.hold(2, true);
-      CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
-      CHECK(w.own->queued == 0);
-      CHECK(w.aside() == 0);
-    }
-  }
-}
-
 namespace {
 
 /// Segment 1 is somebody else's for so long. A lock lasts for 2 s.
@@ -165,16 +116,12 @@ void lock_second(StockHoldWorld& w, Duration how_long) {
 }  // namespace
 
 TEST_CASE("stock hold with locks: it is believed in for as long as its locks last") {
-  for (const bool own : {false, true}) {
-    CAPTURE(own);
-    StockHoldWorld w({5});
-    w.has_own_locks = own;
-    w.segments.lease = 2s;
-    StockHold hold = w.hold(2, true);
-    const Granted grant = granted(hold.acquire(w.control));
-    CHECK(grant.deadline == testing::FakeClock::start() + 2s);
-    CHECK(grant.lease == 2s);
-  }
+  StockHoldWorld w({5});
+  w.segments.lease = 2s;
+  StockHold hold = w.hold(2, true);
+  const Granted grant = granted(hold.acquire(w.control));
+  CHECK(grant.deadline == testing::FakeClock::start() + 2s);
+  CHECK(grant.lease == 2s);
 }
 
 TEST_CASE("stock hold with locks: who waits for the next of several renews those that it has") {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "lib/base/log.h"
-#include "lib/stock/segment_locks.h"
 #include "lib/stock/stock_hold.h"
 #include "tests/support/memory_stock.h"
 #include "tests/support/scripted_control.h"
@@ -81,63 +80,6 @@ class SegmentLock final : public LockDriver {
   TimePoint deadline_{};
 };
 
-/// Those that the client of the stock holds itself. The shelf says what there is; `taken` are somebody else's.
-class OwnLocks final : public SegmentLocks {
- public:
-  OwnLocks(Segments& segments, MemoryShelf& shelf, MemoryStock& stock)
-      : segments_(segments), shelf_(shelf), stock_(stock) {}
-
-  Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration /*ttl*/,
-                                         const CallLimit& /*limit*/) override {
-    std::optional<Choice> choice;
-    const int count = static_cast<int>(shelf_.have.size());
-    for (int i = 0; i < count; ++i) {
-      const int segment = (start + i) % count;
-      if (shelf_.have[static_cast<std::size_t>(segment)] < request.quantity) continue;
-      const bool free = !segments_.taken.count(name_of(segment));
-      if (!choice || free) choice = Choice{segment, nullptr};
-      if (!free) continue;
-      choice->lock = held_at(segment);
-      if (segments_.lease) choice->lease = {{}, segments_.clock->now() + *segments_.lease, *segments_.lease};
-      break;
-    }
-    return choice;
-  }
-  std::unique_ptr<LockDriver> open(int /*segment*/, const LockSpec& spec) override {
-    return std::make_unique<SegmentLock>(segments_, spec);
-  }
-  Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
-                                                     int segment, TimePoint until, const CallLimit& limit) override {
-    ++queued;
-    if (segments_.taken.count(name_of(segment))) shelf_.clock.wait(nothing_, until);
-    if (segments_.taken.count(name_of(segment))) return std::optional<StockAnswer>(StockInProgress{});
-    if (two_steps) return std::optional<StockAnswer>();
-    at_once_ = segment;
-    auto answer = stock_.reserve(request, owner, ttl, segment, limit);
-    if (!answer) return answer.error();
-    return std::optional(*answer);
-  }
-  std::unique_ptr<LockDriver> held() override { return held_at(at_once_); }
-
-  int queued = 0;
-  bool two_steps = false;
-
- private:
-  static std::string name_of(int segment) { return "stock:phone:" + std::to_string(segment); }
-  std::unique_ptr<LockDriver> held_at(int segment) {
-    const LockSpec spec{
-        .name = *LockName::parse(name_of(segment)), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
-    segments_.ours.insert(spec.name.text());
-    return std::make_unique<SegmentLock>(segments_, spec);
-  }
-
-  Segments& segments_;
-  MemoryShelf& shelf_;
-  MemoryStock& stock_;
-  int at_once_ = 0;
-  std::vector<pollfd> nothing_;
-};
-
 /// A stock "phone" in memory, and who takes from it under the id "order".
 struct StockHoldWorld {
   explicit StockHoldWorld(std::vector<Quantity> have) : shelf(clock, std::move(have)) { segments.clock = &clock; }
@@ -148,13 +90,7 @@ struct StockHoldWorld {
     const auto open = [this](const LockSpec& segment) -> Result<std::unique_ptr<LockDriver>> {
       return std::unique_ptr<LockDriver>(std::make_unique<SegmentLock>(segments, segment));
     };
-    auto stock = std::make_unique<MemoryStock>(shelf);
-    if (has_own_locks) {
-      own = std::make_unique<OwnLocks>(segments, shelf, *stock);
-      own->two_steps = in_two_steps;
-      stock->own_locks = own.get();
-    }
-    return StockHold(std::move(stock), spec, open, {clock, log});
+    return StockHold(std::make_unique<MemoryStock>(shelf), spec, open, {clock, log});
   }
 
   Quantity there() const {
@@ -173,9 +109,6 @@ struct StockHoldWorld {
   Log log{Log::Style{.quiet = true}};
   MemoryShelf shelf;
   Segments segments;
-  bool has_own_locks = false;
-  bool in_two_steps = false;
-  std::unique_ptr<OwnLocks> own;
   ScriptedControl control{clock};
   LockSpec wish{.name = *LockName::parse("phone"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
 };

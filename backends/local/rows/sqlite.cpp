@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/rows/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "lib/base/human_text.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Between two looks at a database that another process writes to; a transaction takes less than that.
+constexpr Duration kShortestPause = 100us;
+constexpr Duration kLongestPause = 2ms;
+
+}  // namespace
+
+Query::Query(Database& database, const char* sql) : database_(database) {
+  if (!database.failed()) statement_ = database.prepare(sql);
+}
+
+Query::~Query() {
+  if (!statement_) return;
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+Query& Query::operator<<(std::int64_t value) {
+  if (statement_) sqlite3_bind_int64(statement_, ++bound_, value);
+  return *this;
+}
+
+Query& Query::operator<<(std::string_view value) {
+  if (statement_) {
+    sqlite3_bind_text(statement_, ++bound_, value.data(), static_cast<int>(value.size()), SQLITE_STATIC);
+  }
+  return *this;
+}
+
+bool Query::next() {
+  if (!statement_ || database_.failed()) return false;
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_.fail(code);
+  return false;
+}
+
+std::int64_t Query::number(int column) const { return sqlite3_column_int64(statement_, column); }
+
+std::string Query::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return bytes ? std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))) : std::string();
+}
+
+Database::Database(sqlite3* handle, std::string path, Clock& clock)
+    : handle_(handle), path_(std::move(path)), clock_(&clock) {}
+
+Database::Database(Database&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      path_(std::move(other.path_)),
+      clock_(other.clock_),
+      statements_(std::move(other.statements_)),
+      error_(std::move(other.error_)) {
+  if (handle_) sqlite3_busy_handler(handle_, busy_handler, this);
+}
+
+Database::~Database() {
+  for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
+
+Result<Database> Database::open(const std::string& path, bool durable, Clock& clock) {
+  sqlite3* handle = nullptr;
+  // Without its own mutexes: one thread has it.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  Database database(handle, path, clock);
+  if (code != SQLITE_OK) return database.error_of(code);
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_busy_handler(handle, busy_handler, &database);
+  database.limit_ = {clock.now() + 5s, nullptr};
+  for (const char* pragma :
+       {"PRAGMA journal_mode=WAL", durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
+        "PRAGMA trusted_schema=OFF"}) {
+    if (const int failed = sqlite3_exec(handle, pragma, nullptr, nullptr, nullptr); failed != SQLITE_OK) {
+      return database.error_of(failed);
+    }
+  }
+  return database;
+}
+
+sqlite3_stmt* Database::prepare(const char* sql) {
+  sqlite3_stmt*& statement = statements_[sql];
+  if (!statement) {
+    const int code = sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) fail(code);
+  }
+  return statement;
+}
+
+void Database::fail(int code) {
+  if (!error_) error_ = error_of(code);
+}
+
+Error Database::error_of(int code) const {
+  const std::string why = handle_ ? sqlite3_errmsg(handle_) : "no memory";
+  if ((limit_.control && limit_.control->stop_requested()) && (code & 0xff) == SQLITE_BUSY) {
+    return {ErrorCode::kCancelled, "the wait for " + path_ + " was given up"};
+  }
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
+    case SQLITE_CANTOPEN:
+      if (const int errnum = sqlite3_system_errno(handle_); errnum == EMFILE || errnum == ENFILE) {
+        return system_error("cannot open " + path_, errnum);
+      }
+      [[fallthrough]];
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+    case SQLITE_AUTH:
+      return {ErrorCode::kDenied, "cannot write to " + path_ + ": " + why, "who owns it? ls -l " + shell_word(path_)};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+      return {ErrorCode::kMisconfigured, path_ + " is not an intact stock database: " + why,
+              "look into it with: sqlite3 " + shell_word(path_) + " 'PRAGMA integrity_check'"};
+    case SQLITE_FULL:
+      return system_error("cannot write to " + path_, ENOSPC);
+    case SQLITE_IOERR:
+      if (const int errnum = sqlite3_system_errno(handle_); errnum != 0) {
+        return system_error("cannot use " + path_, errnum);
+      }
+      [[fallthrough]];
+    default:
+      return {ErrorCode::kSystem, "cannot use " + path_ + ": " + why, "is the disk full or broken?"};
+  }
+}
+
+int Database::busy(int tries) {
+  const TimePoint now = clock_->now();
+  if (now >= limit_.until || (limit_.control && limit_.control->stop_requested())) return 0;
+  rest(*clock_, std::min(limit_.until, now + std::min(kLongestPause, kShortestPause * (tries + 1))), limit_.control);
+  return 1;
+}
+
+Result<void> Database::begin(bool write, const CallLimit& limit) {
+  rollback();
+  limit_ = limit;
+  error_.reset();
+  Query(*this, write ? "BEGIN IMMEDIATE" : "BEGIN").run();
+  open_ = !failed();
+  return failed() ? Result<void>(*error_) : Result<void>();
+}
+
+Result<void> Database::commit() {
+  if (!failed()) Query(*this, "COMMIT").run();
+  open_ = failed();
+  if (!failed()) return {};
+  Error error = *error_;
+  rollback();
+  return error;
+}
+
+void Database::rollback() {
+  error_.reset();
+  if (!std::exchange(open_, false)) return;
+  Query(*this, "ROLLBACK").run();
+  error_.reset();
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/rows/row_batch.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using Kind = Rows::Change::Kind;
+
+constexpr const char* kNumbers[] = {"a", "b", "c", "d"};
+
+/// Whether `text` is what the numbers' columns give back for it.
+bool is_numbers(const std::string& text) {
+  std::array<std::int64_t, Rows::kMostNumbers> room{};
+  const std::size_t count = count_numbers(text);
+  if (count == 0 || count > room.size()) return false;
+  const std::span numbers(room.data(), count);
+  return read_numbers(text, numbers) && numbers_text(numbers) == text;
+}
+
+}  // namespace
+
+bool RowBatch::is_refusal(int code) { return code == kDuplicateKey || code == kNullValue || code == kOutOfRange; }
+
+bool RowBatch::add(const Rows::Commit& commit) {
+  const bool meets = std::any_of(commit.begin(), commit.end(), [&](const Rows::Change& one) {
+    const bool adds = one.kind == Kind::kAdd;
+    return one.kind == Kind::kClear ? !keys_.empty() || !adds_.empty()
+                                    : keys_.contains(one.key) || (!adds && adds_.contains(one.key));
+  });
+  const bool cleared = !others_.empty() && others_.back().kind == Kind::kClear;
+  if (meets || cleared) return false;
+  for (const Rows::Change& one : commit) {
+    if (one.kind == Kind::kAdd) {
+      auto& sum = adds_[one.key];
+      sum.resize(std::max(sum.size(), one.add.size()));
+      for (std::size_t i = 0; i < one.add.size(); ++i) sum[i] += one.add[i];
+      continue;
+    }
+    if (one.kind != Kind::kClear) keys_.insert(one.key);
+    least_ = std::max(least_, one.version + 1);
+    others_.push_back(one);
+  }
+  return true;
+}
+
+std::string RowBatch::of(const std::string& key) const {
+  return " WHERE space=" + space_ + " AND name=" + name_ + " AND id=" + literal(key);
+}
+
+/// `condition` begins with " AND ".
+void RowBatch::change(const std::string& statement, const std::string& condition) {
+  const std::string next = transaction_.new_mark();
+  const std::string sets = "LAST_INSERT_ID(" + next + "+0*version)";
+  transaction_.write(statement + condition + " AND " +
+                     (mark_.empty() ? sets : "IF(LAST_INSERT_ID()=" + mark_ + "," + sets + ",0)"));
+  mark_ = next;
+}
+
+void RowBatch::add_numbers(const std::string& key, const std::vector<std::int64_t>& by) {
+  std::string set = "UPDATE " + std::string(kDataTable) + " SET version=GREATEST(version+1," + number_ + ")";
+  std::string condition;
+  for (std::size_t i = 0; i < by.size(); ++i) {
+    if (by[i] == 0) continue;
+    const std::string column = kNumbers[i];
+    set += "," + column + "=" + column + "+(" + std::to_string(by[i]) + ")";
+    condition += " AND " + column +
+                 (by[i] < 0 ? ">=" + std::to_string(-by[i]) : "<=" + std::to_string(Rows::kMostNumber - by[i]));
+  }
+  change(set + of(key), condition.empty() ? " AND a IS NOT NULL" : condition);
+}
+
+/// The text, and the numbers that it is.
+std::string RowBatch::values_of(const std::string& text) const {
+  if (!is_numbers(text)) return literal(text) + ",NULL,NULL,NULL,NULL";
+  std::string values = "NULL";
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < Rows::kMostNumbers; ++i) {
+    const auto end = std::min(rest.find(' '), rest.size());
+    values += "," + (rest.empty() ? std::string("NULL") : std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return values;
+}
+
+void RowBatch::insert(const std::string& key, const std::string& text) {
+  rows_.push_back({key, "," + number_ + "," + values_of(text) + ")"});
+}
+
+void RowBatch::write(bool told) {
+  const std::string clock = "GREATEST(" + std::string(kServerMicroseconds) + "," + std::to_string(least_) + ")";
+  number_ = told ? "@dlock_number" : clock;
+  if (told) transaction_.write("SET @dlock_number=" + clock);
+  for (const auto& [key, by] : adds_) add_numbers(key, by);
+  const std::string table(kDataTable);
+  bool clears = false;
+  std::string unused;
+  for (const Rows::Change& one : others_) {
+    clears = clears || one.kind == Kind::kClear;
+    if (one.kind == Kind::kClear) continue;
+    const std::string at = " AND version=" + std::to_string(one.version);
+    if (one.version == 0 && one.kind != Kind::kRemove) insert(one.key, one.text);
+    if (one.version == 0 && one.kind == Kind::kCheck) unused += ";DELETE FROM " + table + of(one.key);
+    if (one.version == 0) continue;
+    if (one.kind == Kind::kRemove) change("DELETE FROM " + table + of(one.key), at);
+    if (one.kind == Kind::kCheck) change("UPDATE " + table + " SET version=version" + of(one.key), at);
+    if (one.kind != Kind::kPut) continue;
+    std::string set = "version=" + number_;
+    std::string values = values_of(one.text);
+    for (const char* column : {"text", "a", "b", "c", "d"}) {
+      const auto end = std::min(values.find(','), values.size());
+      set += "," + std::string(column) + "=" + values.substr(0, end);
+      values.erase(0, std::min(end + 1, values.size()));
+    }
+    change("UPDATE " + table + " SET " + set + of(one.key), at);
+  }
+  // NULL where none may be is an error of one row in every SQL mode, of several in some.
+  const std::string is_well = "IF(LAST_INSERT_ID()=" + mark_ + ",";
+  const bool one = rows_.size() == 1 && !mark_.empty();
+  if (!mark_.empty() && !one) transaction_.write("SET @dlock_made=" + is_well + "1,~0+CONNECTION_ID())");
+  std::string values;
+  for (const auto& [key, rest] : rows_) {
+    values += (values.empty() ? "(" : ",(") + space_ + "," + name_ + "," +
+              (one ? is_well + literal(key) + ",NULL)" : literal(key)) + rest;
+  }
+  if (!values.empty())
+    transaction_.write("INSERT INTO " + table + "(space,name,id,version,text,a,b,c,d) VALUES" + values);
+  if (!unused.empty()) transaction_.write(unused.substr(1));
+  if (clears) transaction_.write("DELETE FROM " + table + " WHERE space=" + space_ + " AND name=" + name_);
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/rows/rows.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backends/mysql/connection/database.h"
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/rows/row_batch.h"
+#include "backends/mysql/rows/transaction.h"
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace mysql {
+namespace {
+
+/// A client that is silent for so long may have left rows locked.
+constexpr int kIdleSeconds = 15;
+constexpr std::size_t kMostTogether = 128;     ///< commits of one transaction
+constexpr std::size_t kMostRowsListed = 5000;  ///< of one answer
+
+Settings for_batches(Settings settings) {
+  for (DatabaseSettings& server : settings.servers) {
+    server.batches = true;
+    server.idle_seconds = kIdleSeconds;
+  }
+  return settings;
+}
+
+bool relies_on_nothing(const Rows::Commit& commit) {
+  return std::all_of(commit.begin(), commit.end(),
+                     [](const Rows::Change& one) { return one.kind != Rows::Change::Kind::kAdd && one.version == 0; });
+}
+
+class MysqlRows final : public Rows {
+ public:
+  MysqlRows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime)
+      : settings_(for_batches(std::move(settings))),
+        space_(literal(space.name)),
+        transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {}
+
+  const std::string& store() const override { return settings_.store; }
+
+  /// A query sees one moment.
+  Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override {
+    std::string among;
+    for (const std::string& key : keys) among += (among.empty() ? "" : ",") + literal(key);
+    const std::string numbers = "CONCAT_WS(' ',a,b,c,d)";
+    TRY_ASSIGN(const auto rows, query("SELECT id,version,IFNULL(text," + numbers + ") FROM " + of(group) +
+                                          " AND id IN(" + among + ");SELECT " + kServerMicroseconds,
+                                      limit));
+    Look look;
+    look.rows.resize(keys.size());
+    std::map<std::string, Row> found;
+    for (const mysql::Row& row : rows) {
+      const auto version = leading_number<Number>(mysql::text_of(row, 1));
+      if (row.size() == 1) look.now_us = leading_number<std::int64_t>(mysql::text_of(row, 0));
+      else found[mysql::text_of(row, 0)] = {mysql::text_of(row, 2), version, static_cast<std::int64_t>(version)};
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) look.rows[i] = found[keys[i]];
+    return look;
+  }
+
+  Result<std::vector<std::string>> list(const LockName& group, const std::string& prefix,
+                                        const CallLimit& limit) override {
+    std::vector<std::string> keys;
+    std::string end = prefix, after = prefix;
+    ++end.back();
+    while (true) {
+      TRY_ASSIGN(const auto rows, query("SELECT id FROM " + of(group) + " AND id>" + literal(after) + " AND id<" +
+                                            literal(end) + " ORDER BY id LIMIT " + std::to_string(kMostRowsListed),
+                                        limit));
+      for (const mysql::Row& row : rows) keys.push_back(mysql::text_of(row, 0));
+      if (rows.size() < kMostRowsListed) return keys;
+      after = keys.back();
+    }
+  }
+
+  Result<std::vector<LockName>> groups(const CallLimit& limit) override {
+    TRY_ASSIGN(const auto rows, query("SELECT DISTINCT name FROM " + std::string(kDataTable) +
+                                          " WHERE space=" + space_ + " ORDER BY name",
+                                      limit));
+    std::vector<LockName> names;
+    for (const mysql::Row& row : rows) {
+      if (auto name = LockName::parse_stored(mysql::text_of(row, 0))) names.push_back(std::move(*name));
+    }
+    return names;
+  }
+
+  std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
+                                          const CallLimit& limit) override {
+    std::vector<Result<Number>> answers;
+    std::size_t most = kMostTogether;
+    while (answers.size() < commits.size()) {
+      auto rest = commits.subspan(answers.size());
+      const auto made = commit_together(group, rest.first(std::min(most, rest.size())), tell, limit);
+      if (!made) answers.resize(commits.size(), Result<Number>(made.error()));
+      else if (made->refused && made->count > 1) most = made->count / 2;  // one of them is; which is seen by halves
+      else answers.resize(answers.size() + made->count, Result<Number>(made->number));
+      if (made && !made->refused) most = std::min(2 * most, kMostTogether);
+    }
+    return answers;
+  }
+
+ private:
+  struct Together {
+    std::size_t count = 0;
+    bool refused = false;
+    Number number = 0;
+  };
+
+  std::string of(const LockName& group) const {
+    return std::string(kDataTable) + " WHERE space=" + space_ + " AND name=" + literal(group.text());
+  }
+
+  Result<std::vector<mysql::Row>> query(const std::string& text, const CallLimit& limit) {
+    while (true) {
+      const auto begun = transaction_.begin(limit);
+      auto rows = begun ? transaction_.commit(text) : Result<std::vector<mysql::Row>>(begun.error());
+      if (rows || !transaction_.is_worth_repeating()) return rows;
+    }
+  }
+
+  /// The first of `rest` in one transaction, repeated after a conflict with another one.
+  Result<Together> commit_together(const LockName& group, std::span<const Commit> rest, Tell tell,
+                                   const CallLimit& limit) {
+    while (true) {
+      TRY(transaction_.begin(limit));
+      if (relies_on_nothing(rest.front())) TRY(check_engine());
+      RowBatch batch(transaction_, space_, literal(group.text()));
+      Together some;
+      while (some.count < rest.size() && batch.add(rest[some.count])) ++some.count;
+      const bool told = tell == Tell::kNumber;
+      batch.write(told);
+      const auto done = transaction_.commit_and_tell(told ? RowBatch::kNumber : "");
+      if (done) some.number = done->empty() ? 1 : leading_number<Number>(mysql::text_of(done->front(), 0));
+      if (done) return some;
+      some.refused = RowBatch::is_refusal(transaction_.failure_code());
+      if (some.refused) return some;
+      if (!transaction_.is_worth_repeating()) return done.error();
+    }
+  }
+
+  /// A table without transactions would keep what a step that failed has changed.
+  Result<void> check_engine() {
+    for (const mysql::Row& kind : transaction_.read(kinds_query("='" + std::string(kDataTable) + "'"))) {
+      if (const auto fit = judge_engine(kind); !fit) {
+        transaction_.rollback();
+        return fit.error();
+      }
+    }
+    return {};
+  }
+
+  const Settings settings_;
+  const std::string space_;
+  Transaction transaction_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rows> make_rows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime) {
+  return std::make_unique<MysqlRows>(std::move(settings), dial, space, runtime);
+}
+
+}  // namespace mysql
+
+Result<std::unique_ptr<Rows>> make_mysql_rows(const BackendUrl& url, const RowSpace& space, const Runtime& runtime) {
+  TRY_ASSIGN(auto settings, mysql::settings_of(url, std::chrono::seconds(5)));
+  return mysql::make_rows(std::move(settings), mysql::connect_by_connector, space, runtime);
+}
+
+}  // namespace dlock

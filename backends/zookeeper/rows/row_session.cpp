@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/rows/row_session.h"
+
+#include <algorithm>
+
+#include "backends/zookeeper/lock/ensemble.h"
+#include "backends/zookeeper/lock/store.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kSessionPause = 20ms;
+constexpr Duration kLength = 30s;         ///< nothing of ours depends on it; a renewal every 10 s finds it alive
+constexpr Duration kAnswerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
+
+}  // namespace
+
+std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) const {
+  if (!seen_ || now - *seen_ > most) return std::nullopt;
+  return stamp_ + std::chrono::floor<std::chrono::milliseconds>(now - *seen_).count();
+}
+
+Result<std::shared_ptr<Calls>> RowSession::share(TimePoint until, Control* control) {
+  if (calls_) calls_->receive();
+  if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out() || is_neglected()) {
+    calls_.reset();
+    auto calls = ensemble_.connect(kLength, nullptr, until, control);
+    if (!calls) return calls.error();
+    calls_ = std::move(*calls);
+    used_ = now();
+  }
+  return calls_;
+}
+
+/// It may have ended, which who asks in it would hear as an outage.
+bool RowSession::is_neglected() const {
+  return calls_.use_count() == 1 && calls_->timeout() > Duration(0) && now() - used_ >= calls_->timeout() / 2;
+}
+
+Result<Answer> RowSession::ask(const Request& request, const CallLimit& limit) {
+  auto answers = ask(std::vector<Request>{request}, limit);
+  if (!answers) return answers.error();
+  return std::move(answers->front());
+}
+
+Result<std::vector<Answer>> RowSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
+  auto calls = share(limit.until, limit.control);
+  if (!calls) {
+    Error error = std::move(calls).error();
+    error.undone = !asked_;
+    return error;
+  }
+  asked_ = true;
+  std::vector<std::uint64_t> tickets;
+  for (const Request& request : requests) tickets.push_back((*calls)->send(request));
+  std::vector<Answer> answers;
+  std::optional<Error> error;
+  for (const std::uint64_t ticket : tickets) {
+    if (error) {
+      (*calls)->forget(ticket);
+      continue;
+    }
+    const TimePoint until = std::min(limit.until, now() + kAnswerPatience);
+    auto answer = (*calls)->answer(ticket, until, limit.control);
+    if (answer) {
+      answers.push_back(std::move(*answer));
+      continue;
+    }
+    error = std::move(answer.error());
+    const bool silent = error->code == ErrorCode::kUnavailable && now() >= until;
+    if (silent && (*calls)->state() == SessionState::kConnected) (*calls)->session().reconnect();
+  }
+  used_ = now();
+  if (!error) return answers;
+  if (error->code == ErrorCode::kLost) {  // the next one is a new session; what was asked may have been done
+    calls_.reset();
+    return Error{ErrorCode::kUnavailable, "the session on " + store() + " has ended", "check it with: dlock doctor"};
+  }
+  return std::move(*error);
+}
+
+Result<std::vector<Answer>> RowSession::ask_until(const std::vector<Request>& requests, const CallLimit& limit) {
+  while (true) {
+    auto answers = ask(requests, limit);
+    const TimePoint next = now() + kSessionPause;
+    if (answers || answers.error().code != ErrorCode::kUnavailable || next >= limit.until) return answers;
+    if (auto paused = pause(next, "", limit); !paused) return paused.error();
+  }
+}
+
+Result<void> RowSession::pause(TimePoint until, const std::string& path, const CallLimit& limit) {
+  const auto calls = share(limit.until, limit.control);
+  if (!calls) return calls.error();
+  while (now() < until) {
+    if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+    (*calls)->receive();
+    if (!path.empty() && (*calls)->take_fired(path)) return {};
+    (*calls)->wait(until, limit.control);
+    used_ = now();
+  }
+  return {};
+}
+
+Result<void> RowSession::make_directory(const std::string& path, const CallLimit& limit) {
+  const auto calls = share(limit.until, limit.control);
+  if (!calls) return calls.error();
+  return zookeeper::make_directory(**calls, path, true, kDirectoryData, limit.until, limit.control);
+}
+
+}  // namespace dlock::zookeeper

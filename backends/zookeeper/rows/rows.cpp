@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/rows/rows.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/rows/row_drafts.h"
+#include "backends/zookeeper/rows/row_nodes.h"
+#include "backends/zookeeper/rows/row_session.h"
+#include "backends/zookeeper/session/errors.h"
+#include "lib/base/random.h"
+
+namespace dlock {
+namespace zookeeper {
+namespace {
+
+using NodeChange = zookeeper::Change;  ///< beside Rows::Change
+using namespace std::chrono_literals;
+using RowChange = Rows::Change::Kind;
+
+constexpr std::size_t kMostTogether = 256;  ///< commits of one transaction: a tenth of what a server takes
+constexpr Duration kRacePause = 1ms;
+constexpr int kMostRacePauses = 6;
+
+class ZookeeperRows final : public Rows {
+ public:
+  ZookeeperRows(Ensemble ensemble, const RowSpace& space, const Runtime& runtime)
+      : session_(std::move(ensemble), runtime), space_(space) {}
+
+  const std::string& store() const override { return session_.store(); }
+  Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override;
+  Result<std::vector<std::string>> list(const LockName& group, const std::string& prefix,
+                                        const CallLimit& limit) override;
+  Result<std::vector<LockName>> groups(const CallLimit& limit) override;
+  std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
+                                          const CallLimit& limit) override;
+
+ private:
+  /// Where a group has its rows; its numbers count transactions from the time at which it was made.
+  struct Group {
+    LockName name;
+    std::string life;
+    std::int64_t ahead = 0;
+  };
+
+  Result<bool> find(const LockName& name, const CallLimit& limit);
+  std::string path_of(std::string_view key) const { return row_path(group_->life, space_, key); }
+  std::string live() const { return group_->life + "/live"; }
+  Number number_of(std::int64_t zxid) const { return static_cast<Number>(group_->ahead + zxid); }
+  Row row_of(const Answer& answer) const;
+
+  Result<std::vector<Number>> commit_some(const LockName& name, std::span<const Commit> some, const CallLimit& limit);
+  Result<RowDrafts> drafts(std::span<const Commit> some, bool freshly, const CallLimit& limit);
+  std::vector<NodeChange> changes(const LockName& name, const RowDrafts& rows, bool clears) const;
+  Result<void> write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid, bool& again,
+                     const CallLimit& limit);
+  Result<void> make_room(const std::vector<NodeChange>& all, const CallLimit& limit);
+  Result<void> make_group(const LockName& name, const CallLimit& limit);
+  Result<void> race(const LockName& name, int races, const CallLimit& limit);
+
+  RowSession session_;
+  const RowSpace space_;
+  std::optional<Group> group_;  ///< the one that was found last
+};
+
+Result<bool> ZookeeperRows::find(const LockName& name, const CallLimit& limit) {
+  if (group_ && group_->name == name) return true;
+  group_.reset();
+  const std::string path = group_path(session_.root(), space_.name, name);
+  TRY_ASSIGN(const auto answers, session_.ask({ask_sync(path), ask_data(path)}, limit));
+  const Answer& seen = answers.back();
+  if (seen.code == Code::kNoNode) return false;
+  if (seen.code != Code::kOk || seen.data.empty())
+    return unexpected(ErrorCode::kUnavailable, seen.code, store(), "does not show " + path);
+  group_ = {name, lives_path(session_.root(), space_.name) + "/" + seen.data,
+            (seen.stat.ctime + 1) * 1000 - seen.stat.czxid};
+  return true;
+}
+
+Rows::Row ZookeeperRows::row_of(const Answer& answer) const {
+  if (answer.code != Code::kOk) return {};
+  return {answer.data, number_of(answer.stat.mzxid), answer.stat.mtime * 1000};
+}
+
+/// Everything is read twice: what was the same both times was so in between, and the sync says that this is now.
+Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const std::string> keys,
+                                       const CallLimit& limit) {
+  for (int races = 0;; ++races) {
+    TRY(race(group, races, limit));
+    Look look;
+    TRY_ASSIGN(const bool found, find(group, limit));
+    if (!found) {
+      look.rows.resize(keys.size());
+      return look;
+    }
+    std::vector<Request> requests{ask_sync(live())};
+    for (int twice = 0; twice < (keys.size() > 1 ? 2 : 1); ++twice) {
+      for (const std::string& key : keys) requests.push_back(ask_data(path_of(key)));
+    }
+    requests.push_back(ask_stat(live()));
+    TRY_ASSIGN(const auto answers, session_.ask(requests, limit));
+    if (answers.back().code == Code::kNoNode) {  // cleared since
+      group_.reset();
+      continue;
+    }
+    bool same = true;
+    for (std::size_t i = 1; i <= keys.size(); ++i) {
+      const Answer& one = answers[i];
+      const Answer& again = keys.size() > 1 ? answers[i + keys.size()] : one;
+      same = same && one.code == again.code && one.stat.mzxid == again.stat.mzxid;
+      look.rows.push_back(row_of(one));
+      if (one.code == Code::kOk) session_.leader().at_least(one.stat.mtime, session_.now());
+    }
+    look.now_us = session_.leader().time(session_.now()).value_or(0) * 1000;
+    if (same) return look;
+  }
+}
+
+/// A change without meaning tells the leader's time.
+Result<std::vector<std::string>> ZookeeperRows::list(const LockName& group, const std::string& prefix,
+                                                     const CallLimit& limit) {
+  std::vector<std::string> keys;
+  for (int races = 0;; ++races) {
+    TRY(race(group, races, limit));
+    TRY_ASSIGN(const bool found, find(group, limit));
+    if (!found) return keys;
+    std::vector<Request> requests{ask_change({set_node(live(), "")})};
+    for (const std::string& one : row_directories(group_->life, space_, prefix)) requests.push_back(ask_list(one));
+    auto asked = session_.ask(requests, limit);
+    if (!asked && asked.error().code == ErrorCode::kDenied) {  // who may only look learns no time
+      requests.front() = ask_sync(live());
+      asked = session_.ask(requests, limit);
+    }
+    TRY_ASSIGN(const auto answers, std::move(asked));
+    if (answers.front().code == Code::kNoNode) {
+      group_.reset();
+      continue;
+    }
+    if (answers.front().code == Code::kOk && !answers.front().changed.empty()) {
+      session_.leader().seen(answers.front().changed.front().stat.mtime, session_.now());
+    }
+    for (std::size_t i = 1; i < answers.size(); ++i) {
+      for (const std::string& child : answers[i].children) {
+        if (auto key = row_of_part(prefix, child)) keys.push_back(std::move(*key));
+      }
+    }
+    return keys;
+  }
+}
+
+Result<std::vector<LockName>> ZookeeperRows::groups(const CallLimit& limit) {
+  const std::string path = own_directory(session_.root(), space_.name);
+  TRY_ASSIGN(const auto list, session_.ask_until(std::vector<Request>{ask_sync(path), ask_list(path)}, limit));
+  std::vector<LockName> names;
+  for (const std::string& child : list.back().children) {
+    if (auto name = name_of_part(child)) names.push_back(std::move(*name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Result<Rows::Number>> ZookeeperRows::commit_each(const LockName& group, std::span<const Commit> commits,
+                                                             Tell /*tell*/, const CallLimit& limit) {
+  std::vector<Result<Number>> answers;
+  while (answers.size() < commits.size()) {
+    const auto rest = commits.subspan(answers.size());
+    const auto numbers = commit_some(group, rest.first(std::min(rest.size(), kMostTogether)), limit);
+    if (!numbers) answers.resize(commits.size(), Result<Number>(numbers.error()));
+    else answers.insert(answers.end(), numbers->begin(), numbers->end());
+  }
+  return answers;
+}
+
+/// Each is decided on what those before it leave, and all that fit go in one transaction, at the versions that were
+/// read. After a lost race all of it begins again; nothing was done.
+Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& name, std::span<const Commit> some,
+                                                             const CallLimit& limit) {
+  bool freshly = false;
+  for (int races = 0;; ++races) {
+    TRY(race(name, races, limit));
+    TRY_ASSIGN(const bool found, find(name, limit));
+    std::vector<Number> numbers(some.size(), 0);
+    if (!found) {
+      if (std::none_of(some.begin(), some.end(), relies_on_nothing)) return numbers;
+      TRY(make_group(name, limit));
+      continue;
+    }
+    TRY_ASSIGN(auto rows, drafts(some, freshly, limit));
+    bool clears = false, any = false;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (clears || !apply(rows, some[i])) continue;
+      clears =
+          std::any_of(some[i].begin(), some[i].end(), [](const Change& one) { return one.kind == RowChange::kClear; });
+      numbers[i] = 1;
+      any = true;
+    }
+    if (!group_) continue;  // cleared since
+    // What is refused is not refused by what was long ago.
+    const bool refuses = std::find(numbers.begin(), numbers.end(), Number(0)) != numbers.end();
+    if (refuses && !std::exchange(freshly, true)) {
+      races = -1;
+      continue;
+    }
+    if (!any) return numbers;
+    std::int64_t zxid = 0;
+    bool again = false;
+    const std::string life = group_->life;
+    const std::int64_t ahead = group_->ahead;
+    TRY(write(name, changes(name, rows, clears), zxid, again, limit));
+    if (again) continue;
+    for (Number& number : numbers) number = number == 0 ? 0 : static_cast<Number>(ahead + zxid);
+    if (clears) {
+      group_.reset();
+      (void)remove_tree(session_, life, limit);  // the rest is left to gc
+    }
+    return numbers;
+  }
+}
+
+/// The rows that these commits are about; freshly: after a sync.
+Result<RowDrafts> ZookeeperRows::drafts(std::span<const Commit> some, bool freshly, const CallLimit& limit) {
+  RowDrafts rows;
+  for (const Commit& commit : some) {
+    for (const Change& one : commit) {
+      if (one.kind != RowChange::kClear) rows[one.key];
+    }
+  }
+  std::vector<Request> requests;
+  if (freshly) requests.push_back(ask_sync(live()));
+  requests.push_back(ask_stat(live()));
+  for (const auto& [key, row] : rows) requests.push_back(ask_data(path_of(key)));
+  TRY_ASSIGN(const auto answers, session_.ask(requests, limit));
+  std::size_t i = freshly ? 2 : 1;
+  if (answers[i - 1].code == Code::kNoNode) group_.reset();
+  for (auto& [key, row] : rows) {
+    const Answer& answer = answers[i++];
+    if (answer.code == Code::kOk && group_) {
+      row = {true, answer.stat, number_of(answer.stat.mzxid), true, answer.data};
+    }
+  }
+  return rows;
+}
+
+/// The first one says whether the group still is what it was, or where no other change has a stat tells the
+/// transaction's number.
+std::vector<NodeChange> ZookeeperRows::changes(const LockName& name, const RowDrafts& rows, bool clears) const {
+  std::vector<NodeChange> all = changes_of(rows, [&](const std::string& key) { return path_of(key); });
+  const bool told =
+      std::any_of(all.begin(), all.end(), [](const NodeChange& one) { return one.kind == NodeChange::Kind::kSet; });
+  all.insert(all.begin(), told && !clears ? check_node(live(), -1) : set_node(live(), ""));
+  if (!clears) return all;
+  all.push_back(delete_node(group_path(session_.root(), space_.name, name)));
+  all.push_back(delete_node(live()));
+  return all;
+}
+
+Result<void> ZookeeperRows::write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid,
+                                  bool& again, const CallLimit& limit) {
+  TRY_ASSIGN(const auto answer, session_.ask(ask_change(all), limit));
+  if (answer.code == Code::kOk) {
+    for (const Answer::Changed& one : answer.changed) {
+      if (one.stat.mzxid == 0) continue;
+      zxid = one.stat.mzxid;
+      session_.leader().seen(one.stat.mtime, session_.now());
+    }
+    return {};
+  }
+  std::size_t at = 0;
+  while (at < answer.changed.size() && answer.changed[at].code == Code::kOk) ++at;
+  again = true;
+  if (answer.code == Code::kNoNode && at < all.size() && all[at].kind == NodeChange::Kind::kCreate)
+    return make_room(all, limit);
+  if (at == 0) group_.reset();
+  for (const Code race : {Code::kBadVersion, Code::kNodeExists, Code::kNoNode, Code::kNotEmpty}) {
+    if (answer.code == race) return {};
+  }
+  return unexpected(ErrorCode::kUnavailable, answer.code, store(), "does not change " + name.text());
+}
+
+/// The directories of what is to be created.
+Result<void> ZookeeperRows::make_room(const std::vector<NodeChange>& all, const CallLimit& limit) {
+  std::set<std::string> rooms;
+  for (const NodeChange& one : all) {
+    if (one.kind == NodeChange::Kind::kCreate) rooms.insert(parent_of(one.path));
+  }
+  std::vector<Request> requests;
+  for (const std::string& room : rooms) requests.push_back(ask_creation(create_node(room, "")));
+  TRY_ASSIGN(const auto made, session_.ask(requests, limit));
+  for (const Answer& one : made) {
+    if (one.code != Code::kOk && one.code != Code::kNodeExists && one.code != Code::kNoNode) {
+      return unexpected(ErrorCode::kUnsupported, one.code, store(), "makes no room for rows");
+    }
+  }
+  return {};
+}
+
+/// Of two at once one finds the other's.
+Result<void> ZookeeperRows::make_group(const LockName& name, const CallLimit& limit) {
+  const std::string lives = lives_path(session_.root(), space_.name);
+  const std::string word = random_hex(8);
+  const std::string life = lives + "/" + word;
+  const Request made =
+      ask_change({create_node(group_path(session_.root(), space_.name, name), word), create_node(life, name.text()),
+                  create_node(life + "/one", ""), create_node(life + "/live", "")});
+  TRY_ASSIGN(auto answer, session_.ask(made, limit));
+  if (answer.code == Code::kNoNode) {
+    TRY(session_.make_directory(own_directory(session_.root(), space_.name), limit));
+    TRY(session_.make_directory(lives, limit));
+    TRY_ASSIGN(answer, session_.ask(made, limit));
+  }
+  if (answer.code == Code::kOk || answer.code == Code::kNodeExists) return {};
+  return unexpected(ErrorCode::kUnsupported, answer.code, store(), "makes no nodes for " + name.text());
+}
+
+Result<void> ZookeeperRows::race(const LockName& name, int races, const CallLimit& limit) {
+  if (races == 0) return {};
+  const TimePoint now = session_.now();
+  if (now >= limit.until) {
+    return Error{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
+                 "are there more takers than segments? Add some with dlock stock resize", true};
+  }
+  return session_.pause(std::min(limit.until, now + jitter(kRacePause * (1 << std::min(races, kMostRacePauses)))), "",
+                        limit);
+}
+
+}  // namespace
+
+std::unique_ptr<Rows> make_rows(Ensemble ensemble, const RowSpace& space, const Runtime& runtime) {
+  return std::make_unique<ZookeeperRows>(std::move(ensemble), space, runtime);
+}
+
+}  // namespace zookeeper
+
+Result<std::unique_ptr<Rows>> make_zookeeper_rows(const BackendUrl& url, const RowSpace& space,
+                                                  const Runtime& runtime) {
+  TRY_ASSIGN(auto ensemble, zookeeper::Ensemble::of(url, runtime.clock));
+  return zookeeper::make_rows(std::move(ensemble), space, runtime);
+}
+
+}  // namespace dlock

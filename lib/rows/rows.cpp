@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/rows/rows.h"
+
+#include <algorithm>
+#include <array>
+
+#include "lib/base/text.h"
+
+namespace dlock {
+
+std::string numbers_text(std::span<const std::int64_t> numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(number);
+  }
+  return text;
+}
+
+bool read_numbers(std::string_view text, std::span<std::int64_t> numbers) {
+  if (count_numbers(text) != numbers.size()) return false;
+  for (std::int64_t& number : numbers) number = *whole_number<std::int64_t>(cut(text, ' '));
+  return true;
+}
+
+std::size_t count_numbers(std::string_view text) {
+  std::size_t count = 1;
+  while (text.find(' ') != std::string_view::npos) {
+    if (!whole_number<std::int64_t>(cut(text, ' '))) return 0;
+    ++count;
+  }
+  return whole_number<std::int64_t>(text) ? count : 0;
+}
+
+std::string added_numbers(std::string_view text, std::span<const std::int64_t> add) {
+  std::array<std::int64_t, Rows::kMostNumbers> room{};
+  if (add.size() > room.size()) return {};
+  const std::span numbers(room.data(), add.size());
+  if (!read_numbers(text, numbers)) return {};
+  for (std::size_t i = 0; i < add.size(); ++i) {
+    numbers[i] += add[i];
+    if (numbers[i] < 0 || numbers[i] > Rows::kMostNumber) return {};
+  }
+  return numbers_text(numbers);
+}
+
+}  // namespace dlock

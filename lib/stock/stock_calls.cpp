@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/stock_calls.h"
+
+#include <algorithm>
+
+#include "lib/base/random.h"
+
+namespace dlock {
+namespace {
+
+constexpr Duration kRacePause = std::chrono::milliseconds(1);
+constexpr int kMostRacePauses = 6;
+
+}  // namespace
+
+std::optional<StockHead>& StockCalls::head_of(const LockName& name) {
+  if (!head_ || head_->first != name) head_.emplace(name, std::nullopt);
+  return head_->second;
+}
+
+StockLook StockCalls::known(const LockName& name) {
+  StockLook look;
+  look.head = head_of(name);
+  return look;
+}
+
+/// `error` comes after a commit that may have been made.
+Error StockCalls::and_before(Error error) const {
+  error.undone = error.undone && !is_unsure();
+  return error;
+}
+
+Result<void> StockCalls::race(const LockName& name, int races, const CallLimit& limit) {
+  if (races == 0) unknown_.reset();
+  if (races == 0) return {};
+  const TimePoint now = clock_.now();
+  if (now >= limit.until) {
+    if (unknown_) return *unknown_;
+    return Error{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
+                 "are there more takers than segments? Add some with dlock stock resize", true};
+  }
+  const Duration pause = unknown_     ? kOutagePause
+                         : races == 1 ? Duration(0)
+                                      : jitter(kRacePause * (1 << std::min(races, kMostRacePauses)));
+  if (rest(clock_, std::min(limit.until, now + pause), limit.control)) return {};
+  return Error{ErrorCode::kCancelled, "given up on request"};
+}
+
+Result<StockLook> StockCalls::look(const LockName& name, const std::vector<LockName>& ids, bool all,
+                                   const CallLimit& limit) {
+  return until_answered([&] { return look_at_stock(*rows_, name, head_of(name), ids, all, limit); }, limit);
+}
+
+Result<Rows::Number> StockCalls::settled(Result<Rows::Number> number, const CallLimit& limit) {
+  if (number || number.error().code != ErrorCode::kUnavailable) return number;
+  unknown_ = and_before(std::move(number).error());
+  if (clock_.now() + kOutagePause >= limit.until) return *unknown_;
+  return Rows::Number(0);
+}
+
+Result<Rows::Number> StockCalls::commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit) {
+  return settled(rows_->commit(name, one, limit), limit);
+}
+
+std::vector<Result<Rows::Number>> StockCalls::commit_each(const LockName& name,
+                                                          const std::vector<Rows::Commit>& commits, Rows::Tell tell,
+                                                          const CallLimit& limit) {
+  auto numbers = rows_->commit_each(name, commits, tell, limit);
+  for (Result<Rows::Number>& one : numbers) one = settled(std::move(one), limit);
+  return numbers;
+}
+
+}  // namespace dlock

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/keeper/insist.h"
+#include "lib/rows/rows.h"
+#include "lib/stock/stock_look.h"
+
+namespace dlock {
+
+/// How a step of a stock asks its rows: it looks, decides, commits, and after a lost race looks again, until there is
+/// no time left. A commit whose answer was lost is taken for a lost race, too: the next look shows what became of it.
+/// Single-threaded.
+class StockCalls {
+ public:
+  StockCalls(std::unique_ptr<Rows> rows, Clock& clock) : rows_(std::move(rows)), clock_(clock) {}
+
+  Rows& rows() const { return *rows_; }
+  const std::string& store() const { return rows_->store(); }
+
+  /// Before each round, `races` of which were lost in a row; 0: a new step. From the second one on it waits a moment.
+  /// Unavailable when the time is over: not known, or undone.
+  Result<void> race(const LockName& name, int races, const CallLimit& limit);
+  /// An answer of this step was lost.
+  bool is_unsure() const { return unknown_ && !unknown_->undone; }
+
+  /// What is known without asking: the head of the stock that was asked for last.
+  StockLook known(const LockName& name);
+  Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, bool all, const CallLimit& limit);
+  /// 0: another one was faster.
+  Result<Rows::Number> commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit);
+  std::vector<Result<Rows::Number>> commit_each(const LockName& name, const std::vector<Rows::Commit>& commits,
+                                                Rows::Tell tell, const CallLimit& limit);
+
+  /// Asks again while the store is unavailable: for what changes nothing.
+  template <typename Ask>
+  std::invoke_result_t<Ask&> until_answered(Ask ask, const CallLimit& limit) {
+    auto answer = insist(clock_, limit.until, kOutagePause, ask, limit.control).answer;
+    return answer ? std::move(answer) : std::invoke_result_t<Ask&>(and_before(answer.error()));
+  }
+
+ private:
+  static constexpr Duration kOutagePause = std::chrono::milliseconds(20);
+
+  Error and_before(Error error) const;
+  Result<Rows::Number> settled(Result<Rows::Number> number, const CallLimit& limit);
+  std::optional<StockHead>& head_of(const LockName& name);
+
+  const std::unique_ptr<Rows> rows_;
+  Clock& clock_;
+  std::optional<std::pair<LockName, std::optional<StockHead>>> head_;
+  std::optional<Error> unknown_;  ///< why the last commit of this step has no answer
+};
+
+}  // namespace dlock
