@@ -44,8 +44,8 @@ void visit_fields(Any& style, Visitor& visit) {
 
 namespace {
 
-/// Texts of servers and other clients are cut to this many bytes: names and reasons, and sentences.
-constexpr std::size_t kLongestName = 256;
+/// Texts of servers and other clients are cut to this many bytes: names, a reason with who gives it, and sentences.
+constexpr std::size_t kLongestName = 512;
 constexpr std::size_t kLongestSentence = 4096;
 constexpr std::size_t kWhole = std::string::npos;
 

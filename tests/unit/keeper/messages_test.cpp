@@ -175,7 +175,7 @@ TEST_CASE("Whatever is known of a holder or waiter reaches the supervisor") {
 }
 
 TEST_CASE("A long queue is cut to what a message holds, and who is cut off is counted") {
-  for (const std::size_t length : {0, 210, 256, 706, 100'000}) {
+  for (const std::size_t length : {0, 210, 512, 706, 100'000}) {
     const std::size_t many = length < 1000 ? 5000 : 200;  // or it is a gigabyte
     for (const std::size_t count : {std::size_t(1), std::size_t(63), std::size_t(64), std::size_t(65), many}) {
       CAPTURE(length);
@@ -194,15 +194,21 @@ TEST_CASE("A long queue is cut to what a message holds, and who is cut off is co
       CHECK(told->waiters.size() > 0);
       CHECK(told->holders.size() + told->more_holders == count);
       CHECK(told->waiters.size() + told->more_waiters == count);
-      CHECK(told->waiters[0].reason.size() == std::min<std::size_t>(length, 256));
+      CHECK(told->waiters[0].reason.size() == std::min<std::size_t>(length, 512));
     }
   }
 }
 
+TEST_CASE("Who asked a holder to end reaches the supervisor with the longest reason") {
+  LockState state = busy_state();
+  state.holders[0].revoked = "deploy@ci-4: " + std::string(256, 'r');
+  CHECK(std::get<Waiting>(there_and_back(Waiting{state})).state.holders[0].revoked == state.holders[0].revoked);
+}
+
 TEST_CASE("A text that is too long is cut between two characters") {
   LockState state = busy_state();
-  state.holders[0].reason = std::string(255, 'x') + "\u00e4 and more";
-  CHECK(std::get<Waiting>(there_and_back(Waiting{state})).state.holders[0].reason == std::string(255, 'x'));
+  state.holders[0].reason = std::string(511, 'x') + "\u00e4 and more";
+  CHECK(std::get<Waiting>(there_and_back(Waiting{state})).state.holders[0].reason == std::string(511, 'x'));
 }
 
 TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
