@@ -31,6 +31,17 @@ TEST_CASE(
   CHECK(later.front().command_pid == 0);
 }
 
+TEST_CASE("a duration of a holder is in ms in JSON, and says so") {
+  Participant holder;
+  JsonWriter none;
+  put_participant(none, holder);
+  CHECK(none.str().find("at_least") == std::string::npos);
+  holder.at_least = 20s;
+  JsonWriter json;
+  put_participant(json, holder);
+  CHECK(json.str().find(R"("at_least_ms":20000)") != std::string::npos);
+}
+
 TEST_CASE("the times of a store are moved to our clock, unless the two agree as far as anybody can tell") {
   struct Row {
     const char* what;
