@@ -191,10 +191,6 @@ once_and_killed() {
   [ "$(wc -l <runs)" = 2 ]
   run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
   [ "$(wc -l <runs)" = 2 ]
-  # On this machine a process keeps what is remembered, and its end changes nothing.
-  [[ $DLOCK_BACKEND != local:* ]] || kill -KILL "$(dlock inspect --json "$key" | jq '.slots[0].pid')"
-  run -0 dlock run -n --once s "$key" -- sh -c 'echo run >>runs'
-  [ "$(wc -l <runs)" = 2 ]
   # Without its keeper, and without both, what has not been remembered runs again, and never hangs.
   rm -f waiter
   start_watched waiter dlock run -q -t 2s --once s2 "$key" -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep .02; done'
