@@ -280,3 +280,16 @@ leases_are_kept() {
   rm "$(lock_file)"
   grows
 }
+
+# Contenders that slept and tried again would be told after ten seconds that the database is busy.
+# bats test_tags=all
+@test "a crowd of 300 shells takes from one stock of this machine: each is served" {
+  local i
+  dlock stock create phone --quantity 1000 --segments 10
+  for ((i = 1; i <= 300; i++)); do
+    start sh -c 'dlock stock take phone --id "o-$1" >/dev/null 2>"said.$1"; echo $? >"ended.$1"' sh "$i"
+  done
+  for ((i = 1; i <= 300; i++)); do wait_until filled "ended.$i"; done
+  [ "$(cat ended.* | sort | uniq -c | xargs)" = "300 0" ] || { cat said.* | sort | uniq -c; false; }
+  [ "$(dlock stock show phone --json | jq .total)" = 700 ]
+}

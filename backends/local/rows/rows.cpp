@@ -121,16 +121,18 @@ class LocalRows final : public Rows {
 
   template <typename Body>
   Result<void> in_transaction(bool writes, const CallLimit& limit, Body body) {
-    TRY(open());
+    TRY(open(limit));
     if (!database_) return {};
     TRY(database_->begin(writes, limit));
     body();
     return database_->commit();
   }
 
-  Result<void> open();
-  Result<void> make_tables();
+  Result<void> open(const CallLimit& limit);
+  Result<void> make_tables(const CallLimit& limit);
+  Result<bool> are_made();
   void read_clock();
+  bool find_clock();
   std::int64_t now() const { return us(context_.runtime.clock.now()) + ahead_; }
 
   bool find(const LockName& group) {
@@ -193,7 +195,7 @@ class LocalRows final : public Rows {
   std::int64_t last_ = 0;
 };
 
-Result<void> LocalRows::open() {
+Result<void> LocalRows::open(const CallLimit& limit) {
   if (database_) return {};
   TRY_ASSIGN(const auto dir, context_.directory());
   {
@@ -203,44 +205,56 @@ Result<void> LocalRows::open() {
   }
   TRY_ASSIGN(auto database, Database::open(dir->path() + "/" + kFile, durable_, context_.runtime.clock));
   database_.emplace(std::move(database));
-  auto made = make_tables();
+  auto made = make_tables(limit);
   if (!made) database_.reset();
   return made;
 }
 
-Result<void> LocalRows::make_tables() {
-  const CallLimit limit{context_.runtime.clock.now() + 5s};
-  TRY(database_->begin(true, limit));
+/// In a transaction. False: there are no tables yet.
+Result<bool> LocalRows::are_made() {
   std::int64_t found = -1;
   {
     Query query(*database_, "PRAGMA user_version");
     if (query.next()) found = query.number(0);
   }
-  if (found == 0) {
-    for (const char* sql : kTables) Query(*database_, sql).run();
-  } else if (found != kVersion && !database_->failed()) {
-    database_->rollback();
-    return Error{ErrorCode::kMisconfigured,
-                 "stock.db was made by another version of dlock (layout " + std::to_string(found) +
-                     ", this one knows " + std::to_string(kVersion) + ")",
-                 "use that version, or another directory: --backend local:/dir"};
+  if (found == 0 || found == kVersion || database_->failed()) return found == kVersion;
+  database_->rollback();
+  return Error{ErrorCode::kMisconfigured,
+               "stock.db was made by another version of dlock (layout " + std::to_string(found) + ", this one knows " +
+                   std::to_string(kVersion) + ")",
+               "use that version, or another directory: --backend local:/dir"};
+}
+
+/// Who only looks at what others have made does not queue with those who write.
+Result<void> LocalRows::make_tables(const CallLimit& limit) {
+  for (const bool writes : {false, true}) {
+    TRY(database_->begin(writes, limit));
+    TRY_ASSIGN(const bool made, are_made());
+    if (writes && !made) {
+      for (const char* sql : kTables) Query(*database_, sql).run();
+    }
+    if (writes) read_clock();
+    const bool complete = writes || (made && find_clock());
+    TRY(database_->commit());
+    if (complete) break;
   }
-  read_clock();
-  return database_->commit();
+  return {};
+}
+
+bool LocalRows::find_clock() {
+  Query query(*database_, "SELECT ahead FROM clock WHERE boot=?");
+  const std::string boot = boot_id();
+  query << std::string_view(boot);
+  const bool found = query.next();
+  if (found) ahead_ = query.number(0);
+  return found;
 }
 
 void LocalRows::read_clock() {
+  if (find_clock()) return;
   const std::string boot = boot_id();
   const std::int64_t booted = us(context_.runtime.clock.now());
   std::int64_t last = 0;
-  {
-    Query query(*database_, "SELECT ahead FROM clock WHERE boot=?");
-    query << std::string_view(boot);
-    if (query.next()) {
-      ahead_ = query.number(0);
-      return;
-    }
-  }
   {
     Query query(*database_, "SELECT max(last) FROM held");
     if (query.next()) last = query.number(0);

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/rows/sqlite.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "lib/base/human_text.h"
@@ -18,6 +23,34 @@ using namespace std::chrono_literals;
 /// Between two looks at a database that another process writes to; a transaction takes less than that.
 constexpr Duration kShortestPause = 100us;
 constexpr Duration kLongestPause = 2ms;
+
+/// While it lives, a call that blocks in the kernel is interrupted (EINTR) every 50 ms, to look at its limit.
+class Ticks {
+ public:
+  Ticks() {
+    struct sigaction tick = {};
+    tick.sa_handler = [](int) {};  // without SA_RESTART
+    sigaction(SIGALRM, &tick, &handler_before_);
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarm, &mask_before_);
+    const itimerval often{{0, 50'000}, {0, 50'000}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  Ticks(const Ticks&) = delete;
+  Ticks& operator=(const Ticks&) = delete;
+  ~Ticks() {
+    const itimerval never{};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+    sigaction(SIGALRM, &handler_before_, nullptr);
+  }
+
+ private:
+  struct sigaction handler_before_ = {};
+  sigset_t mask_before_ = {};
+};
 
 }  // namespace
 
@@ -65,6 +98,7 @@ Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       path_(std::move(other.path_)),
       clock_(other.clock_),
+      turn_(std::move(other.turn_)),
       statements_(std::move(other.statements_)),
       error_(std::move(other.error_)) {
   if (handle_) sqlite3_busy_handler(handle_, busy_handler, this);
@@ -84,6 +118,7 @@ Result<Database> Database::open(const std::string& path, bool durable, Clock& cl
   if (code != SQLITE_OK) return database.error_of(code);
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_handler(handle, busy_handler, &database);
+  database.turn_ = UniqueFd(::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   database.limit_ = {clock.now() + 5s, nullptr};
   for (const char* pragma :
        {"PRAGMA journal_mode=WAL", durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
@@ -110,13 +145,10 @@ void Database::fail(int code) {
 
 Error Database::error_of(int code) const {
   const std::string why = handle_ ? sqlite3_errmsg(handle_) : "no memory";
-  if ((limit_.control && limit_.control->stop_requested()) && (code & 0xff) == SQLITE_BUSY) {
-    return {ErrorCode::kCancelled, "the wait for " + path_ + " was given up"};
-  }
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
+      return busy_error();
     case SQLITE_CANTOPEN:
       if (const int errnum = sqlite3_system_errno(handle_); errnum == EMFILE || errnum == ENFILE) {
         return system_error("cannot open " + path_, errnum);
@@ -144,26 +176,52 @@ Error Database::error_of(int code) const {
   }
 }
 
+Error Database::busy_error() const {
+  if (limit_.control && limit_.control->stop_requested()) {
+    return {ErrorCode::kCancelled, "the wait for " + path_ + " was given up"};
+  }
+  return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
+}
+
 int Database::busy(int tries) {
   const TimePoint now = clock_->now();
-  if (now >= limit_.until || (limit_.control && limit_.control->stop_requested())) return 0;
+  if (is_over()) return 0;
   rest(*clock_, std::min(limit_.until, now + std::min(kLongestPause, kShortestPause * (tries + 1))), limit_.control);
   return 1;
+}
+
+bool Database::is_over() const {
+  return clock_->now() >= limit_.until || (limit_.control && limit_.control->stop_requested());
+}
+
+/// Where flock(2) of the directory does not work, SQLite's own waits do.
+Result<void> Database::wait_for_turn() {
+  if (flock(turn_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  const Ticks ticks;
+  while (flock(turn_.get(), LOCK_EX) != 0 && errno == EINTR) {
+    if (is_over()) return busy_error();
+  }
+  return {};
 }
 
 Result<void> Database::begin(bool write, const CallLimit& limit) {
   rollback();
   limit_ = limit;
-  error_.reset();
+  if (write) TRY(wait_for_turn());
   Query(*this, write ? "BEGIN IMMEDIATE" : "BEGIN").run();
   open_ = !failed();
-  return failed() ? Result<void>(*error_) : Result<void>();
+  if (open_) return {};
+  flock(turn_.get(), LOCK_UN);
+  return *error_;
 }
 
 Result<void> Database::commit() {
   if (!failed()) Query(*this, "COMMIT").run();
   open_ = failed();
-  if (!failed()) return {};
+  if (!failed()) {
+    flock(turn_.get(), LOCK_UN);
+    return {};
+  }
   Error error = *error_;
   rollback();
   return error;
@@ -173,6 +231,7 @@ void Database::rollback() {
   error_.reset();
   if (!std::exchange(open_, false)) return;
   Query(*this, "ROLLBACK").run();
+  flock(turn_.get(), LOCK_UN);
   error_.reset();
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
+#include "lib/base/unique_fd.h"
 #include "lib/rows/call_limit.h"
 
 struct sqlite3;
@@ -44,8 +45,10 @@ class Query {
   int bound_ = 0;
 };
 
-/// One SQLite database that several processes share (write-ahead log). The first failure sticks until the transaction
-/// ends, so that the statements in between need no looking after. Single-threaded.
+/// One SQLite database that several processes share (write-ahead log). Those who write queue in the kernel, by a
+/// flock(2) of its directory: SQLite's own wait sleeps and tries again, which a crowd does not outlast. The first
+/// failure sticks until the transaction ends, so that the statements in between need no looking after. Single-threaded;
+/// SIGALRM is its.
 class Database {
  public:
   /// REQUIRES: the file exists. `durable`: a commit survives the machine's end, not only the process's.
@@ -67,12 +70,16 @@ class Database {
   sqlite3_stmt* prepare(const char* sql);
   void fail(int code);
   Error error_of(int code) const;
+  Error busy_error() const;
+  bool is_over() const;
+  Result<void> wait_for_turn();
   int busy(int tries);
   static int busy_handler(void* self, int tries) { return static_cast<Database*>(self)->busy(tries); }
 
   sqlite3* handle_;
   std::string path_;
   Clock* clock_;
+  UniqueFd turn_;                                    ///< of the directory: locked while we write
   std::map<const char*, sqlite3_stmt*> statements_;  ///< by the address of their text: literals of ours
   std::optional<Error> error_;
   CallLimit limit_{};
