@@ -116,7 +116,7 @@ int LockTaking::explain() const {
   if (why.code == ErrorCode::kBusy) return explain_busy(log);
   if (why.code != ErrorCode::kRepeated) return fail(log, why);
   // That the slot has ended well is no news: a cron job that says nothing sends no mail.
-  const bool heard = log.style().verbose || isatty(STDERR_FILENO) || plan_.busy.repeated_status != 0;
+  const bool heard = plan_.sells() || log.style().verbose || isatty(STDERR_FILENO) || plan_.busy.repeated_status != 0;
   if (heard) log.notice(why.message, {error_name(why.code)});
   return plan_.busy.repeated_status;
 }
