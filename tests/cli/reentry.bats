@@ -346,12 +346,12 @@ PROGRAM
   cat >enters.py <<'PROGRAM'
 import array, os, socket, sys
 store, key, owner, token, secret = os.environ["DLOCK_HELD"].split("|")
-fields = dict(url=os.environ["DLOCK_STORE"], name=key, owner="0" * 32, reason="", ttl=10**10, renew=10**9, secret="")
-fields |= {"ancestor.owner": owner, "ancestor.token": token, "ancestor.secret": secret, "ends": 1, "take": 1}
-for name in "mode permits fair delay least once tries pause connect fallback supersedes alone kill".split():
+fields = dict(url=os.environ["DLOCK_STORE"], name=key, owner="0" * 32, reason="", ttl=10**10, renew_interval=10**9)
+fields |= dict(ancestor=f"{owner} {token} {secret}", secret="", ends_command=1, take=1)
+for name in "mode permits fair lock_delay at_least once tries retry_interval connect_timeout has_fallback supersedes".split():
     fields[name] = 0
-for name in "json quiet verbose colour".split():
-    fields["log." + name] = 0
+for name in "behind_nobody kill_after one_of_many log.format log.quiet log.verbose log.colour".split():
+    fields[name] = 0
 os.setuid(65534)
 keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 keeper.connect(f"\0dlock/{owner[:16]}/{secret[:16]}")
