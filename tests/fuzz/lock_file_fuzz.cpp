@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "backends/local/files/byte_locks.h"
+#include "backends/local/files/standing_leases.h"
 #include "backends/local/files/store.h"
 #include "backends/local/view.h"
 #include "lib/base/human_text.h"
@@ -162,7 +163,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   Header mine = *header;
-  const auto place = file.claim_record(mine);
+  const auto leases = standing_leases(file, mine, context.runtime.clock.now());
+  const auto place = file.claim_record(mine, leases);
   promise(!place || *place < kMaxRing, "a record has its place");
   const auto look = read_view(file, false, context.runtime.clock.now());
   promise(static_cast<bool>(look), "what has a header can be looked at");

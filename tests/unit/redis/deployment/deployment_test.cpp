@@ -46,15 +46,15 @@ TEST_CASE("user, password and TLS are as in the URL") {
 }
 
 TEST_CASE("half a client certificate is refused before a server is asked") {
-  for (const auto& [given, next] :
-       {std::pair("cert-file=/c", "add key-file"), std::pair("key-file=/k", "add cert-file")}) {
+  for (const auto& half : {std::pair("cert-file=/c", "add key-file"), std::pair("key-file=/k", "add cert-file")}) {
+    const std::string given = half.first;
     CAPTURE(given);
-    const auto url = BackendUrl::parse(std::string("rediss://h?") + given);
+    const auto url = BackendUrl::parse("rediss://h?" + given);
     REQUIRE(url);
     const auto settings = connection_settings(*url, {"h", 1, ""});
     REQUIRE_FALSE(settings);
     CHECK(settings.error().code == ErrorCode::kMisconfigured);
-    CHECK(settings.error().next == next);
+    CHECK(settings.error().next == half.second);
   }
 }
 
