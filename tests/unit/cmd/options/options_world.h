@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -52,9 +53,10 @@ class Home {
   std::vector<std::string> files_;
 };
 
-/// Parses in an environment of nothing but `entries`.
+/// Parses in an environment of nothing but `entries`. Options point into the words, which stay as those of main() do.
 inline Result<Options> parse(const Words& line, std::initializer_list<std::string> entries = {}) {
-  ArgumentWords words(line);
+  static std::deque<ArgumentWords> all;
+  ArgumentWords& words = all.emplace_back(line);
   Variables variables(entries);
   return parse_command_line(words.count(), words.argv(), variables.environment());
 }
