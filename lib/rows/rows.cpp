@@ -8,6 +8,26 @@
 
 namespace dlock {
 
+Result<Rows::Survey> Rows::survey(const std::string& key, Which which, const CallLimit& limit) {
+  TRY_ASSIGN(auto names, groups(limit));
+  Survey survey;
+  for (LockName& name : names) {
+    TRY_ASSIGN(auto look, read(name, {&key, 1}, limit));
+    Row& row = look.rows.front();
+    survey.now_us = look.now_us;
+    if (row.version != 0 && row.text.empty() == (which == Which::kEmpty))
+      survey.rows.emplace_back(std::move(name), std::move(row));
+  }
+  return survey;
+}
+
+bool relies_on_nothing(const Rows::Commit& commit) {
+  using Kind = Rows::Change::Kind;
+  return std::all_of(commit.begin(), commit.end(), [](const Rows::Change& one) {
+    return one.kind == Kind::kBefore || (one.kind != Kind::kAdd && one.version == 0);
+  });
+}
+
 std::string numbers_text(std::span<const std::int64_t> numbers) {
   std::string text;
   for (const std::int64_t number : numbers) {

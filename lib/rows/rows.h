@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/base/result.h"
@@ -49,6 +52,10 @@ class Rows {
       kCheck = '?',   ///< that it has `version` (0: that there is none)
       kAdd = '+',     ///< `add` to the numbers that the row's text is, at any version; it must be there
       kClear = '#',   ///< all rows of the group are gone; no key
+      kFill = '_',    ///< text, where no row is, or one without text, at any version
+      kBefore = '<',  ///< that the store's clock is before `version`; no key. Unsupported where a store does not know
+                      ///< its clock when it commits
+      kTell = '!',    ///< who listens to `key` is told, with the commit, if this store tells anybody; no row
     };
     Kind kind = Kind::kPut;
     std::string key = {};
@@ -56,7 +63,8 @@ class Rows {
     std::string text = {};
     std::vector<std::int64_t> add = {};
   };
-  /// What is changed together, all or nothing; no key twice, and kClear beside checks alone.
+  /// What is changed together, all or nothing; no key of a row twice, kClear beside checks alone, and something to
+  /// change or to check beside kBefore and kTell.
   using Commit = std::vector<Change>;
   /// The number of the commit, larger than those of all commits before it in this group (those of one call may have the
   /// same), and where the store has no better order at least its clock's microseconds; 0: it was refused, and nothing
@@ -76,6 +84,10 @@ class Rows {
 
   /// The redacted URL.
   virtual const std::string& store() const = 0;
+  /// The endpoint that answered last.
+  virtual std::string server() const { return store(); }
+  /// Whether the last error was said by a server, or by nobody because none was reached.
+  virtual bool has_refused() const { return false; }
 
   virtual Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) = 0;
   /// The keys of a group that begin with `prefix`, a word and '/'; one that comes or goes during the call may be
@@ -85,6 +97,14 @@ class Rows {
   /// The groups that have rows, in canonical order.
   virtual Result<std::vector<LockName>> groups(const CallLimit& limit) = 0;
 
+  struct Survey {
+    std::vector<std::pair<LockName, Row>> rows;  ///< in canonical order of their groups
+    std::int64_t now_us = 0;                     ///< as of a Look
+  };
+  /// The rows `key` of all groups which have one: those with a text, or those without.
+  enum class Which { kFilled, kEmpty };
+  virtual Result<Survey> survey(const std::string& key, Which which, const CallLimit& limit);
+
   /// Many commits, in their order, each by itself: what one is refused changes nothing for its neighbours, and a dead
   /// client leaves a beginning of them done. One answer each. After an Error nothing more is begun, and those behind it
   /// have it too. A store does in one go what it can. What makes no new row is done even where memory is full.
@@ -93,7 +113,25 @@ class Rows {
   Result<Number> commit(const LockName& group, const Commit& one, const CallLimit& limit) {
     return std::move(commit_each(group, {&one, 1}, Tell::kNumber, limit).front());
   }
+
+  // How who waits is woken. A store that tells nobody leaves it at this; then who waits looks now and then.
+
+  /// From its answer on a kTell of `key` in `group` is heard here; it replaces what was listened to before. False: this
+  /// store, or what stands before it (a pooler), tells nobody.
+  virtual Result<bool> listen(const LockName& /*group*/, const std::string& /*key*/, const CallLimit& /*limit*/) {
+    return false;
+  }
+  /// Adds the descriptors that become ready when something may be heard.
+  virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
+  /// Whether something was told since the last call, or the connection that would have told it has ended; after that
+  /// end nothing is heard before another listen(). Sends nothing.
+  virtual bool heard() { return false; }
+  /// Ends the connection, and what is listened to. The next call makes another one.
+  virtual void close() {}
 };
+
+/// Whether a commit may be made where its group has no row.
+bool relies_on_nothing(const Rows::Commit& commit);
 
 /// "5 0 -2": the numbers of a row, or what is added to them, as text; and back, as many as there are.
 std::string numbers_text(std::span<const std::int64_t> numbers);

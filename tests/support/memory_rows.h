@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,10 +23,13 @@ struct RowShelf {
   enum class Fault { kBefore, kAfter };
 
   std::int64_t now_us() const {
-    return std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch() + ahead).count();
   }
 
   Clock& clock;
+  Duration ahead{0};  ///< of the store's clock
+  bool tells = true;
+  std::set<std::pair<LockName, std::string>> told = {};  ///< and not heard yet
   std::map<LockName, std::map<std::string, Rows::Row>> groups;
   std::map<LockName, Rows::Number> last;
   int calls = 0;
@@ -34,7 +38,7 @@ struct RowShelf {
   std::function<void()> between = {};  ///< before each call: what others do
 };
 
-/// A store that is this process's memory.
+/// A store that is this process's memory. Who waits for what is told waits on the clock.
 class MemoryRows final : public Rows {
  public:
   explicit MemoryRows(RowShelf& shelf) : shelf_(shelf) {}
@@ -76,6 +80,14 @@ class MemoryRows final : public Rows {
     return answers;
   }
 
+  Result<bool> listen(const LockName& group, const std::string& key, const CallLimit&) override {
+    if (begin()) return cut_off();
+    listens_to_ = {group, key};
+    return end() ? Result<bool>(cut_off()) : shelf_.tells;
+  }
+  bool heard() override { return listens_to_ && shelf_.told.erase(*listens_to_) > 0; }
+  void close() override { listens_to_.reset(); }
+
  private:
   bool begin() {
     if (shelf_.between) shelf_.between();
@@ -102,8 +114,10 @@ class MemoryRows final : public Rows {
   }
 
   bool fits(const LockName& group, const Change& one) const {
-    if (one.kind == Change::Kind::kClear) return true;
+    if (one.kind == Change::Kind::kClear || one.kind == Change::Kind::kTell) return true;
+    if (one.kind == Change::Kind::kBefore) return shelf_.now_us() < static_cast<std::int64_t>(one.version);
     const Row now = row(group, one.key);
+    if (one.kind == Change::Kind::kFill) return now.text.empty();
     if (one.kind == Change::Kind::kAdd) return now.version != 0 && !added_numbers(now.text, one.add).empty();
     return now.version == one.version;
   }
@@ -115,15 +129,18 @@ class MemoryRows final : public Rows {
     for (const Change& one : commit) {
       if (one.kind == Change::Kind::kClear) rows.clear();
       else if (one.kind == Change::Kind::kRemove) rows.erase(one.key);
-      else if (one.kind == Change::Kind::kPut) rows[one.key] = {one.text, number, now};
+      else if (one.kind == Change::Kind::kPut || one.kind == Change::Kind::kFill)
+        rows[one.key] = {one.text, number, now};
       else if (one.kind == Change::Kind::kAdd)
         rows[one.key] = {added_numbers(rows[one.key].text, one.add), number, now};
+      else if (one.kind == Change::Kind::kTell && shelf_.tells) shelf_.told.emplace(group, one.key);
     }
     if (rows.empty()) shelf_.groups.erase(group);
     return number;
   }
 
   RowShelf& shelf_;
+  std::optional<std::pair<LockName, std::string>> listens_to_;
   const std::string store_ = "memory:";
 };
 

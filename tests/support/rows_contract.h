@@ -30,6 +30,9 @@ Rows::Change put(std::string key, std::string text, Rows::Number version = 0);
 Rows::Change remove_row(std::string key, Rows::Number version);
 Rows::Change check_row(std::string key, Rows::Number version);
 Rows::Change add_to(std::string key, std::vector<std::int64_t> add);
+Rows::Change fill_row(std::string key, std::string text);
+Rows::Change before(std::int64_t us);
+Rows::Change tell(std::string key);
 inline Rows::Change clear_group() { return {.kind = Rows::Change::Kind::kClear}; }
 
 /// One sentence of lib/rows/rows.h each: what every store is held to.
@@ -252,6 +255,77 @@ inline void a_thousand_rows_in_one_commit(const RowsWorld& w) {
   CHECK(w.row("n/999").text == "1000");
 }
 
+inline void what_has_no_text_is_filled_once(const RowsWorld& w) {
+  for (const char* key : {"x", "many/x"}) {
+    const auto first = w.commit(w.a, {fill_row(key, "one")});
+    CHECK(first > 0);
+    CHECK(w.commit(w.b, {fill_row(key, "two")}) == 0);
+    CHECK(w.commit(w.b, {fill_row(key, "two"), put("beside", "new")}) == 0);
+    const auto freed = w.commit(w.a, {put(key, "", first)});
+    CHECK(freed > first);
+    const auto second = w.commit(w.b, {fill_row(key, "two"), tell("who")});
+    CHECK(second > freed);
+    const auto row = w.row(key);
+    CHECK(row.text == "two");
+    CHECK(row.version == second);
+  }
+  CHECK(w.row("beside").version == 0);
+  CHECK(w.commit(w.a, {put("n/1", "1")}) > 0);
+  CHECK(w.commit(w.a, {fill_row("n/1", "full")}) == 0);
+}
+
+inline void a_commit_is_made_before_its_time_is_over(const RowsWorld& w) {
+  const auto first = w.commit(w.a, {put("x", "one")});
+  const std::int64_t now = w.look(w.a, {"x"}).now_us;
+  const auto made = w.a.commit(w.group, {before(now + 60'000'000), put("x", "two", first)}, w.limit());
+  if (!made) {
+    CHECK(made.error().code == ErrorCode::kUnsupported);
+    return;
+  }
+  CHECK(*made > first);
+  CHECK(w.commit(w.b, {before(now), put("x", "late", *made)}) == 0);
+  CHECK(w.commit(w.b, {before(now), fill_row("y", "late")}) == 0);
+  const auto look = w.look(w.a, {"x", "y"});
+  CHECK(look.rows[0].text == "two");
+  CHECK(look.rows[1].version == 0);
+}
+
+inline void rows_are_surveyed_in_all_groups(const RowsWorld& w) {
+  const auto free = *LockName::parse(w.group.text() + "/free");
+  CHECK(w.a.commit(w.group, {put("x", "held")}, w.limit()));
+  CHECK(w.a.commit(free, {put("x", ""), put("y", "other")}, w.limit()));
+  const auto finds = [&](Rows::Which which, const LockName& group, const char* text) {
+    const auto found = w.b.survey("x", which, w.limit());
+    REQUIRE(found);
+    CHECK(found->now_us > 0);
+    return std::count_if(found->rows.begin(), found->rows.end(),
+                         [&](const auto& one) { return one.first == group && one.second.text == text; });
+  };
+  CHECK(finds(Rows::Which::kFilled, w.group, "held") == 1);
+  CHECK(finds(Rows::Which::kFilled, free, "") == 0);
+  CHECK(finds(Rows::Which::kEmpty, free, "") == 1);
+  CHECK(finds(Rows::Which::kEmpty, w.group, "held") == 0);
+  CHECK(w.a.commit(free, {clear_group()}, w.limit()));
+}
+
+inline void who_listens_is_told(const RowsWorld& w) {
+  const auto listens = w.a.listen(w.group, "who", w.limit());
+  REQUIRE(listens);
+  CHECK_FALSE(w.a.heard());
+  const auto first = w.commit(w.b, {put("x", "one"), tell("else")});
+  CHECK(first > 0);
+  CHECK_FALSE(w.a.heard());
+  CHECK(w.commit(w.b, {put("x", "two"), tell("who")}) == 0);
+  CHECK_FALSE(w.a.heard());
+  CHECK(w.commit(w.b, {put("x", "two", first), tell("who")}) > first);
+  if (!*listens) return;
+  std::vector<pollfd> fds;
+  w.a.add_interest(fds);
+  w.clock.wait(fds, w.clock.now() + std::chrono::seconds(5));
+  CHECK(w.a.heard());
+  CHECK_FALSE(w.a.heard());
+}
+
 inline constexpr RowsCase kCases[] = {
     {"a row is put and read", a_row_is_put_and_read},
     {"what is put where none may be is put once", put_where_none_may_be_is_done_once},
@@ -267,6 +341,10 @@ inline constexpr RowsCase kCases[] = {
     {"groups are apart, whatever they are called", groups_are_apart},
     {"keys of any form are told apart", keys_of_any_form_are_told_apart},
     {"many commits are each by itself", many_commits_are_each_by_itself},
+    {"what has no text is filled once", what_has_no_text_is_filled_once},
+    {"a commit is made before its time is over", a_commit_is_made_before_its_time_is_over},
+    {"rows are surveyed in all groups", rows_are_surveyed_in_all_groups},
+    {"who listens is told", who_listens_is_told},
     {"a thousand commits in one go", a_thousand_commits_in_one_go},
     {"a thousand rows in one commit", a_thousand_rows_in_one_commit},
 };
@@ -301,6 +379,13 @@ inline Rows::Change remove_row(std::string key, Rows::Number version) {
 inline Rows::Change check_row(std::string key, Rows::Number version) {
   return {Rows::Change::Kind::kCheck, std::move(key), version};
 }
+inline Rows::Change fill_row(std::string key, std::string text) {
+  return {Rows::Change::Kind::kFill, std::move(key), 0, std::move(text)};
+}
+inline Rows::Change before(std::int64_t us) {
+  return {.kind = Rows::Change::Kind::kBefore, .version = static_cast<Rows::Number>(us)};
+}
+inline Rows::Change tell(std::string key) { return {.kind = Rows::Change::Kind::kTell, .key = std::move(key)}; }
 inline Rows::Change add_to(std::string key, std::vector<std::int64_t> add) {
   return {Rows::Change::Kind::kAdd, std::move(key), 0, {}, std::move(add)};
 }

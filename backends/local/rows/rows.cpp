@@ -114,11 +114,6 @@ class LocalRows final : public Rows {
   }
 
  private:
-  static bool relies_on_nothing(const Commit& commit) {
-    return std::all_of(commit.begin(), commit.end(),
-                       [](const Change& one) { return one.kind != ChangeKind::kAdd && one.version == 0; });
-  }
-
   template <typename Body>
   Result<void> in_transaction(bool writes, const CallLimit& limit, Body body) {
     TRY(open(limit));
@@ -158,12 +153,17 @@ class LocalRows final : public Rows {
     for (const Change& one : commit) {
       const Row was = one.kind == ChangeKind::kClear ? Row() : row(one.key);
       texts.push_back(one.kind == ChangeKind::kAdd && was.version != 0 ? added_numbers(was.text, one.add) : one.text);
-      const bool fits = one.kind == ChangeKind::kAdd ? !texts.back().empty() : was.version == one.version;
-      if (!fits) return 0;
+      if (!fits(one, was, texts.back())) return 0;
     }
     number_commit(group);
     for (std::size_t i = 0; i < commit.size(); ++i) write(commit[i], texts[i]);
     return database_->failed() ? 0 : static_cast<Number>(last_);
+  }
+
+  bool fits(const Change& one, const Row& was, const std::string& text) const {
+    if (one.kind == ChangeKind::kBefore) return now() < static_cast<std::int64_t>(one.version);
+    if (one.kind == ChangeKind::kFill) return was.text.empty();
+    return one.kind == ChangeKind::kAdd ? !text.empty() : was.version == one.version;
   }
 
   void number_commit(const LockName& group) {
@@ -179,7 +179,8 @@ class LocalRows final : public Rows {
     if (one.kind == ChangeKind::kRemove) {
       (Query(*database_, "DELETE FROM held_row WHERE held=? AND row=?") << key_ << std::string_view(one.key)).run();
     }
-    if (one.kind != ChangeKind::kPut && one.kind != ChangeKind::kAdd) return;
+    const bool puts = one.kind == ChangeKind::kPut || one.kind == ChangeKind::kAdd || one.kind == ChangeKind::kFill;
+    if (!puts) return;
     Query query(*database_, "INSERT OR REPLACE INTO held_row(held,row,version,text) VALUES(?,?,?,?)");
     query << key_ << std::string_view(one.key) << last_ << std::string_view(text);
     query.run();

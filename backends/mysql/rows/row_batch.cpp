@@ -24,12 +24,15 @@ bool is_numbers(const std::string& text) {
   return read_numbers(text, numbers) && numbers_text(numbers) == text;
 }
 
+bool is_of_rows(const Rows::Change& one) { return one.kind != Kind::kBefore && one.kind != Kind::kTell; }
+
 }  // namespace
 
 bool RowBatch::is_refusal(int code) { return code == kDuplicateKey || code == kNullValue || code == kOutOfRange; }
 
 bool RowBatch::add(const Rows::Commit& commit) {
   const bool meets = std::any_of(commit.begin(), commit.end(), [&](const Rows::Change& one) {
+    if (!is_of_rows(one)) return false;
     const bool adds = one.kind == Kind::kAdd;
     return one.kind == Kind::kClear ? !keys_.empty() || !adds_.empty()
                                     : keys_.contains(one.key) || (!adds && adds_.contains(one.key));
@@ -43,8 +46,8 @@ bool RowBatch::add(const Rows::Commit& commit) {
       for (std::size_t i = 0; i < one.add.size(); ++i) sum[i] += one.add[i];
       continue;
     }
-    if (one.kind != Kind::kClear) keys_.insert(one.key);
-    least_ = std::max(least_, one.version + 1);
+    if (one.kind != Kind::kClear && is_of_rows(one)) keys_.insert(one.key);
+    if (is_of_rows(one)) least_ = std::max(least_, one.version + 1);
     others_.push_back(one);
   }
   return true;
@@ -89,6 +92,19 @@ std::string RowBatch::values_of(const std::string& text) const {
   return values;
 }
 
+/// A row that has a text is an error of the server. The number may be larger than the clock, if the row's was.
+void RowBatch::fill(const std::string& key, const std::string& text, bool told) {
+  std::string others;
+  for (const char* column : {"text", "a", "b", "c", "d"})
+    others += "," + std::string(column) + "=VALUES(" + column + ")";
+  transaction_.write("INSERT INTO " + std::string(kDataTable) + "(space,name,id,version,text,a,b,c,d) VALUES(" +
+                     space_ + "," + name_ + "," + literal(key) + "," + number_ + "," + values_of(text) +
+                     ") ON DUPLICATE KEY UPDATE version=IF(text='',GREATEST(version+1,VALUES(version)),"
+                     "~0+CONNECTION_ID())" +
+                     others);
+  if (told) transaction_.write("SET @dlock_number=(SELECT version FROM " + std::string(kDataTable) + of(key) + ")");
+}
+
 void RowBatch::insert(const std::string& key, const std::string& text) {
   rows_.push_back({key, "," + number_ + "," + values_of(text) + ")"});
 }
@@ -103,7 +119,11 @@ void RowBatch::write(bool told) {
   std::string unused;
   for (const Rows::Change& one : others_) {
     clears = clears || one.kind == Kind::kClear;
-    if (one.kind == Kind::kClear) continue;
+    if (one.kind == Kind::kClear || !is_of_rows(one)) continue;
+    if (one.kind == Kind::kFill) {
+      fill(one.key, one.text, told);
+      continue;
+    }
     const std::string at = " AND version=" + std::to_string(one.version);
     if (one.version == 0 && one.kind != Kind::kRemove) insert(one.key, one.text);
     if (one.version == 0 && one.kind == Kind::kCheck) unused += ";DELETE FROM " + table + of(one.key);
@@ -132,6 +152,11 @@ void RowBatch::write(bool told) {
   if (!values.empty())
     transaction_.write("INSERT INTO " + table + "(space,name,id,version,text,a,b,c,d) VALUES" + values);
   if (!unused.empty()) transaction_.write(unused.substr(1));
+  for (const Rows::Change& last : others_) {
+    if (last.kind != Kind::kBefore) continue;
+    transaction_.write("SET @dlock_made=IF(" + std::string(kServerMicroseconds) + "<" + std::to_string(last.version) +
+                       ",1,~0+CONNECTION_ID())");
+  }
   if (clears) transaction_.write("DELETE FROM " + table + " WHERE space=" + space_ + " AND name=" + name_);
 }
 

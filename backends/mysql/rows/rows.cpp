@@ -29,11 +29,6 @@ Settings for_batches(Settings settings) {
   return settings;
 }
 
-bool relies_on_nothing(const Rows::Commit& commit) {
-  return std::all_of(commit.begin(), commit.end(),
-                     [](const Rows::Change& one) { return one.kind != Rows::Change::Kind::kAdd && one.version == 0; });
-}
-
 class MysqlRows final : public Rows {
  public:
   MysqlRows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime)
@@ -42,6 +37,9 @@ class MysqlRows final : public Rows {
         transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {}
 
   const std::string& store() const override { return settings_.store; }
+  std::string server() const override { return transaction_.servers().server(); }
+  bool has_refused() const override { return transaction_.servers().has_refused(); }
+  void close() override { transaction_.servers().close(); }
 
   /// A query sees one moment.
   Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override {
@@ -87,6 +85,23 @@ class MysqlRows final : public Rows {
       if (auto name = LockName::parse_stored(mysql::text_of(row, 0))) names.push_back(std::move(*name));
     }
     return names;
+  }
+
+  Result<Survey> survey(const std::string& key, Which which, const CallLimit& limit) override {
+    const std::string text = "IFNULL(text,a)";
+    TRY_ASSIGN(const auto rows,
+               query("SELECT name,version," + text + " FROM " + std::string(kDataTable) + " WHERE space=" + space_ +
+                         " AND id=" + literal(key) + " AND " + text + (which == Which::kFilled ? "<>''" : "=''") +
+                         " ORDER BY name;SELECT " + kServerMicroseconds,
+                     limit));
+    Survey survey;
+    for (const mysql::Row& row : rows) {
+      const auto version = leading_number<Number>(mysql::text_of(row, 1));
+      if (row.size() == 1) survey.now_us = leading_number<std::int64_t>(mysql::text_of(row, 0));
+      else if (auto name = LockName::parse_stored(mysql::text_of(row, 0)))
+        survey.rows.push_back({*name, {mysql::text_of(row, 2), version, static_cast<std::int64_t>(version)}});
+    }
+    return survey;
   }
 
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,

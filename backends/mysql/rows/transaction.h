@@ -49,6 +49,7 @@ class Transaction {
   bool is_worth_repeating() const { return worth_repeating_; }
   /// The servers and the connection, for statements between two transactions.
   Servers& servers() { return servers_; }
+  const Servers& servers() const { return servers_; }
   /// MySQL's number of the last failure, 0 if there was none since begin().
   int failure_code() const { return code_; }
 

@@ -195,17 +195,21 @@ class RedisRows final : public Rows {
   }
 
   void add_words(Command& command, const Commit& commit) const {
-    command.push_back(std::to_string(commit.size()));
+    command.push_back(std::to_string(
+        std::count_if(commit.begin(), commit.end(), [](const Change& one) { return one.kind != Kind::kTell; })));
     for (const Change& one : commit) {
+      if (one.kind == Kind::kTell) continue;
+      const bool puts = one.kind == Kind::kPut || one.kind == Kind::kFill;
       const bool many = is_many(one.key);
-      std::string word(1, !many                       ? static_cast<char>(one.kind)
-                          : one.kind == Kind::kPut    ? 'P'
+      std::string word(1, !many                       ? (puts ? '=' : static_cast<char>(one.kind))
+                          : puts                      ? 'P'
                           : one.kind == Kind::kRemove ? 'R'
                                                       : 'C');
-      if (one.kind != Kind::kAdd && one.kind != Kind::kClear) word += std::to_string(one.version);
+      if (one.kind == Kind::kFill) word += '_';
+      else if (one.kind != Kind::kAdd && one.kind != Kind::kClear) word += std::to_string(one.version);
       command.push_back(std::move(word));
-      if (!many && one.kind != Kind::kClear) command.push_back(one.key);
-      if (one.kind == Kind::kPut) command.push_back(one.text);
+      if (!many && one.kind != Kind::kClear && one.kind != Kind::kBefore) command.push_back(one.key);
+      if (puts) command.push_back(one.text);
       if (one.kind == Kind::kAdd) command.push_back(numbers_text(one.add));
     }
   }

@@ -10,6 +10,7 @@ using RowKind = Rows::Change::Kind;
 
 bool fits(const RowDraft& row, const Rows::Change& one, const std::string& text) {
   if (one.kind == RowKind::kAdd) return !text.empty();
+  if (one.kind == RowKind::kFill) return !row.exists || row.text.empty();
   return row.exists ? row.number == one.version : one.version == 0;
 }
 
@@ -24,22 +25,19 @@ void change(RowDraft& row, const Rows::Change& one, std::string text) {
 
 }  // namespace
 
-bool relies_on_nothing(const Rows::Commit& commit) {
-  return std::all_of(commit.begin(), commit.end(),
-                     [](const Rows::Change& one) { return one.kind != RowKind::kAdd && one.version == 0; });
-}
+bool is_of_row(const Rows::Change& change) { return change.kind != RowKind::kClear && change.kind != RowKind::kTell; }
 
 bool apply(RowDrafts& drafts, const Rows::Commit& commit) {
   std::vector<std::string> texts;
   for (const Rows::Change& one : commit) {
     texts.push_back(one.text);
-    if (one.kind == RowKind::kClear) continue;
+    if (!is_of_row(one)) continue;
     const RowDraft& row = drafts.at(one.key);
     if (one.kind == RowKind::kAdd) texts.back() = row.exists ? added_numbers(row.text, one.add) : std::string();
     if (!fits(row, one, texts.back())) return false;
   }
   for (std::size_t i = 0; i < commit.size(); ++i) {
-    if (commit[i].kind != RowKind::kClear) change(drafts.at(commit[i].key), commit[i], std::move(texts[i]));
+    if (is_of_row(commit[i])) change(drafts.at(commit[i].key), commit[i], std::move(texts[i]));
   }
   return true;
 }

@@ -23,8 +23,8 @@ struct RowDraft {
 };
 using RowDrafts = std::map<std::string, RowDraft>;
 
-/// Whether a commit finds what it relies on where there is no group.
-bool relies_on_nothing(const Rows::Commit& commit);
+/// Whether a change is about a row.
+bool is_of_row(const Rows::Change& change);
 
 /// Carries out `commit` on what those before it have left. False: it is refused, and nothing has changed.
 bool apply(RowDrafts& drafts, const Rows::Commit& commit);

@@ -178,6 +178,11 @@ std::vector<Result<Rows::Number>> ZookeeperRows::commit_each(const LockName& gro
 /// read. After a lost race all of it begins again; nothing was done.
 Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& name, std::span<const Commit> some,
                                                              const CallLimit& limit) {
+  const auto asks_time = [](const Commit& commit) {
+    return std::any_of(commit.begin(), commit.end(), [](const Change& one) { return one.kind == RowChange::kBefore; });
+  };
+  if (std::any_of(some.begin(), some.end(), asks_time))
+    return Error{ErrorCode::kUnsupported, store() + " does not know the time of a change before it is made"};
   bool freshly = false;
   for (int races = 0;; ++races) {
     TRY(race(name, races, limit));
@@ -225,7 +230,7 @@ Result<RowDrafts> ZookeeperRows::drafts(std::span<const Commit> some, bool fresh
   RowDrafts rows;
   for (const Commit& commit : some) {
     for (const Change& one : commit) {
-      if (one.kind != RowChange::kClear) rows[one.key];
+      if (is_of_row(one)) rows[one.key];
     }
   }
   std::vector<Request> requests;

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- KEYS: the group's hash, and the keys of rows that are many, in the order in which they come up
 -- ARGV: ms for which these are kept; then each commit: how many changes it has, and these. Of a row in the hash: =VERSION
--- field text, -VERSION field, ?VERSION field, + field numbers; of one that is many: PVERSION text, RVERSION, CVERSION; #
+-- field text, -VERSION field, ?VERSION field, + field numbers; of one that is many: PVERSION text, RVERSION, CVERSION; #;
+-- <CLOCK. In = and P the version _ stands for none, or a row without text.
 -- {number or 0, ...}, one for each; where the server refuses to write, an error's text stands for that one and the rest,
 -- or is the answer if that is the first one
 -- A row is its version, a blank and its text. The field "" is the last commit's number and that of the first one since
@@ -73,6 +74,10 @@ local function write(frees, sets, olds, fields, gone)
   end
 end
 
+local function is(now, version, wanted)
+  return version == wanted or wanted == '_' and (version == '0' or match(now, '^%d+ $'))
+end
+
 local function commit(changes)
   local number, fits, new, clears = math.max(last + 1, clock), true, false, false
   local text = format('%.0f', number)
@@ -81,19 +86,20 @@ local function commit(changes)
     local kind, wanted, now = sub(ARGV[at], 1, 1), sub(ARGV[at], 2)
     at = at + 1
     if kind == '#' then clears = true
+    elseif kind == '<' then fits = fits and clock < tonumber(wanted)
     elseif kind == 'P' or kind == 'C' or kind == 'R' then
       key = key + 1
       now = try('GET', KEYS[key])
       if failed(now) then return 0 end
       local version = now and (match(now, '^%d+') or '1') or '0'
       if not first or tonumber(version) < first then version = '0' end
-      fits = fits and version == wanted
+      fits = fits and is(now, version, wanted)
       if kind ~= 'C' then
         olds[#olds + 1] = version ~= '0' and now
         sets[#sets + 1] = KEYS[key]
         sets[#sets + 1] = kind == 'P' and text .. ' ' .. ARGV[at] or '0'
       end
-      if kind == 'P' then at, new = at + 1, new or wanted == '0' end
+      if kind == 'P' then at, new = at + 1, new or version == '0' end
     else
       local field = ARGV[at]
       at = at + 1
@@ -103,10 +109,11 @@ local function commit(changes)
         put = fits and now and added(now, ARGV[at])
         fits, at = put, at + 1
       else
-        fits = fits and (now and (match(now, '^%d+') or '1') or '0') == wanted
+        local version = now and (match(now, '^%d+') or '1') or '0'
+        fits = fits and is(now, version, wanted)
         if kind == '=' then
           put = ' ' .. ARGV[at]
-          new, at = new or wanted == '0', at + 1
+          new, at = new or version == '0', at + 1
         elseif kind == '-' then gone[#gone + 1] = field end
       end
       if put then

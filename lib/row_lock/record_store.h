@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/clock.h"
+#include "lib/row_lock/rules.h"
+#include "lib/rows/rows.h"
+
+namespace dlock {
+
+/// The rows of one lock. Errors: those of Rows, and Misconfigured for a row that dlock did not write.
+class RecordStore {
+ public:
+  /// What they name outlives it.
+  RecordStore(Rows& rows, const LockName& name, Clock& clock) : rows_(rows), name_(name), clock_(clock) {}
+
+  Result<RecordReading> read(const CallLimit& limit);
+
+  /// Fills the row of a lock that is free, and of which there is nothing else to remember. nullopt: it is not.
+  Result<std::optional<RecordReading>> take_free(const LeaseAsk& ask, const CallLimit& limit);
+
+  /// What takes the place of a record.
+  struct Next {
+    LockRecord record;
+    StoreTime before = 0;                ///< written only before this moment; 0: at any time
+    std::vector<std::string> tell = {};  ///< to these owners, beside those who may go now
+    Rows::Commit beside = {};
+  };
+  /// Replaces the record that was read, and tells who is next if this makes room. nullopt: another was faster, or it is
+  /// too late.
+  Result<std::optional<RecordReading>> write(const RecordReading& read, const Next& next, const CallLimit& limit);
+
+  struct Rewritten {
+    RecordReading before;
+    RecordReading after;
+  };
+  using Make = std::function<std::optional<Next>(const RecordReading& reading)>;
+  /// Replaces the record by what `make` makes of it; starts over if another was faster, or if an answer was lost, which
+  /// sets *unanswered. nullopt: `make` made nothing of it. `known`: the first reading, if it is known.
+  Result<std::optional<Rewritten>> rewrite(const Make& make, const CallLimit& limit, bool* unanswered = nullptr,
+                                           std::optional<RecordReading> known = {});
+
+  /// Who has freed the hold of `owner` by force, and why; empty: not known.
+  Result<std::string> freed_by(const std::string& owner, const CallLimit& limit);
+  /// Beside a change that frees it: notes that, for an hour.
+  static Rows::Change note_freed(const std::string& owner, const std::string& by);
+  /// Forgets the notes whose time is over.
+  void forget_notes(const CallLimit& limit);
+
+ private:
+  Result<RecordReading> understood(const Rows::Row& row, StoreTime now, TimePoint sent) const;
+
+  Rows& rows_;
+  const LockName name_;
+  Clock& clock_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/row_lock/record_store.h"
+
+namespace dlock {
+
+/// One lock that is a row (lib/row_lock/record.h), in a store that knows its clock when it commits
+/// (Rows::Change::kBefore): every kind of lock, first come first served.
+///
+///   free:   filled                                          --> held              one round trip
+///   busy:   read --> stands in the queue, and listens: told by whoever makes room for it --> read --> written --> held
+///           where nobody is told, who is first looks now and then, the others more seldom
+///   held:   alone: written at the version, before the lease is over               one round trip
+///           with others: read --> written
+///   given back: alone: emptied at the version                                     one round trip
+///
+/// A waiter that was not heard of for some seconds is passed over.
+class RowLock final : public LockDriver, private Acquirer {
+ public:
+  /// `rows`: of kLockSpace. `spec` is one that no ancestor has joined.
+  RowLock(std::unique_ptr<Rows> rows, const LockSpec& spec, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override { rows_->add_interest(fds); }
+  std::optional<TimePoint> wake_at() const override { return listen_at_; }
+  Renewal held(TimePoint now) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(const LeaveSpec& spec, TimePoint until) override;
+
+ private:
+  struct Again {};  ///< another has changed the record
+  using Step = std::variant<Busy, Again, Granted, Failed>;
+
+  Attempt attempt(TimePoint until, Control& control) override;
+  bool wait(std::optional<TimePoint> until, Control& control) override;
+  Result<LockState> describe(Control& control) override;
+  void withdraw() override;
+
+  Step take_or_queue(const CallLimit& limit);
+  Step decide(RecordReading reading, const CallLimit& limit);
+  Step stand_in_queue(const RecordReading& reading, const CallLimit& limit);
+  Failed failed(Error error) const;
+  Granted granted(const RecordReading& held, std::string slot);
+  Duration look_pause() const;
+  bool is_alone() const;
+  std::optional<Renewal> renew_alone(const CallLimit& limit);
+  Result<Renewal> renew_what_is_read(const CallLimit& limit);
+  Result<std::string> why_lost(const RecordReading& reading, const CallLimit& limit);
+  Result<void> give_back(TimePoint until);
+
+  const Runtime runtime_;
+  const LockSpec spec_;
+  const std::unique_ptr<Rows> rows_;
+  RecordStore store_;
+  const LeaseAsk ask_;
+  Acquisition acquisition_;
+  Control* control_ = nullptr;         ///< of acquire(), polled while it is held as well
+  std::optional<RecordReading> seen_;  ///< as it was read or written last; nullopt: not known any more
+  bool listens_ = false;
+  std::optional<TimePoint> listen_at_;  ///< while it is held
+  bool queued_ = false;
+  TimePoint next_beat_{};              ///< of the place in the queue
+  std::size_t place_ = 0;              ///< in the queue: before us are so many
+  std::optional<Duration> remaining_;  ///< until something ends by itself that keeps us out
+  bool unknown_take_ = false;          ///< a take was not answered: it may have been done, or be done yet
+  bool unknown_ = false;               ///< the same of any other change of ours
+  bool held_ = false;
+  TimePoint leased_at_{};  ///< when the lease in the record began, or before
+};
+
+}  // namespace dlock
