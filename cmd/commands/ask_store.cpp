@@ -63,7 +63,7 @@ int exec_command(const std::vector<char*>& command, const UniqueFd& kept_out, co
 
 /// Found out before the token counts as seen.
 int refuse_program(const Program& program, const Log& log) {
-  log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "the token was not checked"});
+  log.error({ErrorCode::kInvalid, program.why, "the token was not checked"});
   return program.exit_status;
 }
 

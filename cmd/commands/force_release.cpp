@@ -41,9 +41,23 @@ std::string next_text(const LockState& state) {
              : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
+/// What will happen to the holders that are shown.
+std::string consequence_text(const LockState& state, WallTime now) {
+  const auto runs = std::find_if_not(state.holders.begin(), state.holders.end(), runs_nothing);
+  if (state.holders.empty() || !foreign_data(state).empty()) return {};
+  if (runs == state.holders.end()) return "it is a lease: nothing that dlock knows of runs under it\n";
+  const std::string when = runs->until
+                               ? "at the latest in " + human_duration(std::max(age(now, *runs->until), Duration(0)))
+                               : std::string("within a second");
+  return "its command gets TERM as soon as its dlock hears of this, " + when +
+         "; until it has ended, the next holder may run beside it\nto ask it to end first, so that nothing overlaps: "
+         "dlock revoke " +
+         state.name.typed() + '\n';
+}
+
 Result<void> confirm(const LockState& state, const Options& options, const Runtime& runtime, int input) {
   if (options.yes) return {};
-  constexpr std::size_t kBelow = 2;  // who is next, and the question
+  constexpr std::size_t kBelow = 4;  // what will happen, who is next, and the question
   Look look = look_of(runtime.log.fd(), runtime.log.style().colour);
   look.height -= std::min(look.height, kBelow);
   write_all(runtime.log.fd(), inspect_text({state}, runtime.clock.wall(), look));
@@ -57,10 +71,12 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
                  "to free the lock of this holder: dlock force-release --yes " +
                      (one ? "--token " + token.text() + " " : std::string()) + state.name.typed()};
   }
-  write_all(runtime.log.fd(), next_text(state) + "type the key to free it: ");
+  write_all(runtime.log.fd(),
+            consequence_text(state, runtime.clock.wall()) + next_text(state) + "type the key to free it: ");
   const std::string typed = read_line(input);
   if (typed == key) return {};
-  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
+  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed",
+               "to free it, type the key as it is shown"};
 }
 
 /// With --token: Busy unless one of the holders has it.

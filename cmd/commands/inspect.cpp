@@ -17,6 +17,8 @@
 namespace dlock {
 namespace {
 
+constexpr int kExitOlder = 1;  ///< of --older-than, as monitoring programs take it: a warning
+
 /// The record of earlier holds, if any of these locks is free.
 std::vector<Episode> read_past(const LiveLocks& live, const Options& options, WallTime now) {
   const auto is_free = [](const LockState& state) { return state.holders.empty(); };
@@ -67,6 +69,16 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   return "no lock held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
 }
 
+void keep_older(LiveLocks& live, Duration limit, WallTime now) {
+  std::erase_if(live.locks,
+                [&](const LockState& state) { return oldest_hold(state, now).value_or(Duration(0)) <= limit; });
+}
+
+std::string none_older_text(const Options& options, const LockAdmin& backend) {
+  return "no lock in " + printable(backend.store()) + " is held for longer than " +
+         human_duration(*options.older_than) + '\n';
+}
+
 /// A screenful of what inspect prints now. A store that does not answer is shown, not fatal.
 std::string live_frame(const Options& options, LockAdmin& backend, const Runtime& runtime, const Output& out) {
   constexpr std::size_t kTitleLines = 2;
@@ -98,11 +110,15 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
     if (named) add_remembered(state, backend);
   }
   const WallTime now = runtime.clock.wall();
-  const int printed =
-      print(out, runtime.log,
-            options.json ? live_json(*live, options, now) : live_text(*live, options, backend, now, out.look()));
-  if (printed != 0 || live->unreadable.empty()) return printed;
-  return fail(runtime.log, unreadable_error(*live, backend));
+  if (options.older_than) keep_older(*live, *options.older_than, now);
+  const bool none = options.older_than && live->locks.empty();
+  const std::string text = options.json ? live_json(*live, options, now)
+                           : none       ? none_older_text(options, backend)
+                                        : live_text(*live, options, backend, now, out.look());
+  const int printed = print(out, runtime.log, text);
+  if (printed != 0) return printed;
+  if (!live->unreadable.empty()) return fail(runtime.log, unreadable_error(*live, backend));
+  return options.older_than && !none ? kExitOlder : 0;
 }
 
 }  // namespace dlock

@@ -9,6 +9,7 @@
 
 #include "cmd/commands/commands.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/locks.h"
 #include "cmd/show/render.h"
 #include "lib/history/event_log.h"
 #include "lib/history/history.h"
@@ -89,14 +90,6 @@ class Exposition {
   std::string out_;
 };
 
-std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
-  std::optional<Duration> oldest;
-  for (const Participant& holder : state.holders) {
-    if (holder.since) oldest = std::max(oldest.value_or(Duration(0)), age(*holder.since, now));
-  }
-  return oldest;
-}
-
 void put_live(Exposition& out, const std::vector<LockState>& locks, WallTime now) {
   out.begin("dlock_holders", "gauge", "Current holders of this lock.");
   for (const LockState& one : locks)
@@ -121,6 +114,14 @@ void put_past(Exposition& out, const AllTotals& all) {
   out.begin("dlock_last_loss_timestamp_seconds", "gauge",
             "When this lock was last lost; 0: never, as far as recorded.");
   for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_lost);
+  out.begin("dlock_last_success_timestamp_seconds", "gauge",
+            "When a command under this lock last ended with status 0; 0: never, as far as recorded.");
+  for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_success);
+  out.begin("dlock_last_exit_code", "gauge",
+            "Exit status of the last command under this lock; 128 and more: its signal.");
+  for (const auto& [lock, totals] : all) {
+    if (totals.last_exit) out.put("", lock.key, *totals.last_exit);
+  }
   out.begin("dlock_wait_seconds", "histogram", "How long granted waits for this lock took.");
   for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.waits);
   out.begin("dlock_hold_seconds", "histogram", "How long this lock was held.");

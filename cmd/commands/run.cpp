@@ -107,8 +107,7 @@ RunReport begin_report(const LockPlan& plan, const Runtime& runtime) {
 
 void complete(RunReport& report, const LockTaking& taking, const Runtime& runtime, const Ending& ending) {
   const SupervisorState& s = taking.state();
-  const bool superseded = taking.is_superseded();
-  report.outcome = superseded ? "busy" : outcome_name(s);
+  report.outcome = outcome_name(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
@@ -122,27 +121,51 @@ void complete(RunReport& report, const LockTaking& taking, const Runtime& runtim
   const bool busy = s.outcome == Outcome::kRefused && s.error->code == ErrorCode::kBusy;
   if (busy && s.contention && !s.contention->holders.empty()) report.holder = s.contention->holders.front();
   if (s.contention) report.superseded_by = s.contention->superseded_by;
-  if (superseded) report.superseded_by = asker_text(s.revoked);
 }
 
-/// A CMD that is not found may be a second KEY: "run a b", "run -n 3 deploy", and without -- "run a b -c STR".
-std::string second_key_advice(const Options& options, const Program& program) {
-  if (program.exit_status != kExitNotFound || options.shell_command) return {};
+/// A word of the shell, which no program has the name of.
+bool is_builtin(std::string_view word) {
+  bool is = false;
+  for_each_word(
+      ". alias bg cd command eval exec exit export fg jobs read return set shift source trap type ulimit umask "
+      "unset wait",
+      [&](std::string_view one) { is = is || one == word; });
+  return is;
+}
+
+/// "run a b" and "run a b true": a CMD that is not found may be a second KEY.
+std::string second_key_advice(const Options& options, const std::string& path) {
   const std::string& key = options.keys.front().text();
-  const std::string keys = shell_word(key) + " " + shell_word(program.path);
-  const std::string if_key = "; if '" + program.path + "' is a KEY, ";
+  const std::string keys = shell_word(key) + " " + shell_word(path);
+  const std::string if_key = "if '" + path + "' is a KEY, ";
   const std::string_view behind(options.child.size() > 2 ? options.child[1] : "");
   if (behind == "-c" || behind == "--command") return if_key + "several keys need --: dlock run -c STR " + keys + " --";
-  if (options.child.size() != 2) return {};
   const bool number = key.find_first_not_of("0123456789") == std::string::npos;
-  if (!options.nonblock || !number) return if_key + "too, the command is missing: dlock run " + keys + " -- CMD";
-  return "; -n takes no number: for at most " + key + " holders write: dlock run --permits " + keys + " -- CMD";
+  if (options.child.size() == 2 && options.nonblock && number)
+    return "-n takes no number: for at most " + key + " holders write: dlock run --permits " + keys + " -- CMD";
+  if (options.child.size() == 2) return if_key + "too, the command is missing: dlock run " + keys + " -- CMD";
+  if (find_program(behind, getenv("PATH")).exit_status != 0) return {};
+  return if_key + "several keys need --: dlock run " + keys + " -- " + shell_word(behind);
+}
+
+/// What may have been meant by a CMD that is not there.
+std::string command_advice(const Options& options, const std::string& path) {
+  const std::string key = shell_word(options.keys.front().text());
+  std::string line;
+  for (const char* word : options.child) {
+    if (word != nullptr) line.append(line.empty() ? "" : " ").append(word);
+  }
+  const bool one_line = options.child.size() == 2 && path.find_first_of(" \t|&;<>$") != std::string::npos;
+  if (one_line || is_builtin(path))
+    return "a line for the shell needs -c: dlock run " + key + " -c " + shell_word(line);
+  return options.separated || path.find('/') != std::string::npos ? "" : second_key_advice(options, path);
 }
 
 /// Found out before the lock is taken where it can be: a typing mistake should not cost an hour of waiting.
-int refuse_command(const Program& program, const std::string& advice, const Log& log) {
-  log.error(
-      {ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "nothing was locked or run" + advice});
+int refuse_command(const Program& program, const Options& options, const Log& log) {
+  const bool absent = program.exit_status == kExitNotFound && !options.shell_command;
+  const std::string advice = absent ? command_advice(options, program.path) : "";
+  log.error({ErrorCode::kInvalid, program.why, "nothing was locked or run" + (advice.empty() ? "" : "; " + advice)});
   return program.exit_status;
 }
 
@@ -169,7 +192,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
   Program program = find_program(plan.command.front(), getenv("PATH"));
   if (program.exit_status != 0) {
     report.outcome = "exec_failed";
-    report.exit_code = refuse_command(program, second_key_advice(options, program), runtime.log);
+    report.exit_code = refuse_command(program, options, runtime.log);
     report_file->write(report, runtime.log);
     return *report.exit_code;
   }

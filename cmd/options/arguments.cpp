@@ -117,6 +117,7 @@ class Splitter {
   Result<void> take_operands(std::size_t count, char** child) {
     for (; count > 0 && at_ != end_; --count) out_.words.emplace_back(*at_++);
     out_.child.assign(child == nullptr ? at_ : child, end_);
+    out_.separated = child != nullptr;
     return {};
   }
 
@@ -148,7 +149,13 @@ class Splitter {
   }
 
   Error key_missing() const {
-    return usage_error("no KEY given before --", "write: dlock run KEY -- " + shell_word(utf8_prefix(front(), 80)));
+    const std::string command = " -- " + shell_word(utf8_prefix(front(), 80));
+    const GivenOption* last = out_.options.empty() ? nullptr : &out_.options.back();
+    if (last == nullptr || !is_word_taken(*last->row, last->value))
+      return usage_error("no KEY given before --", "write: dlock run KEY" + command);
+    return usage_error("no KEY given before --: " + last->spelled + " took " + in_quotes(last->value) + " as its value",
+                       "write: dlock run " + last->spelled + " " + std::string(last->row->value.name) + " " +
+                           shell_word(utf8_prefix(last->value, 80)) + command);
   }
 
   /// `option` and those up to `stop` stand behind the first key, at_.

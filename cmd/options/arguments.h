@@ -16,6 +16,7 @@ struct Arguments {
   std::vector<GivenOption> options;     ///< in the order given
   std::vector<std::string_view> words;  ///< KEYs and other operands
   std::vector<char*> child;             ///< CMD and its arguments, without the closing null
+  bool separated = false;               ///< by "--" from the words
 
   /// The last one given, or nullptr.
   const GivenOption* find(OptionId id) const;

@@ -172,6 +172,11 @@ class GivenOptionReader {
 
 }  // namespace
 
+bool is_word_taken(const OptionRow& row, std::string_view value) {
+  const bool counts = row.value.kind == ValueKind::kNumber || row.value.kind == ValueKind::kDuration;
+  return counts && !value.empty() && ((value.front() | 0x20) >= 'a' && (value.front() | 0x20) <= 'z');
+}
+
 Result<GivenOptions> read_given_options(std::span<char* const> words, OperandsMay operands, const CommandRow* command) {
   const auto first = operands == OperandsMay::kEndOptions ? words.first(std::min<std::size_t>(words.size(), 1)) : words;
   if (std::none_of(first.begin(), first.end(), looks_like_option))

@@ -26,6 +26,9 @@ struct GivenOptions {
   std::vector<char*> operands;       ///< with kStandAnywhere: what is neither an option nor the value of one
 };
 
+/// Whether `value` is a word where a number or a duration has to be: another operand's.
+bool is_word_taken(const OptionRow& row, std::string_view value);
+
 enum class OperandsMay { kEndOptions, kStandAnywhere };
 
 inline bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }

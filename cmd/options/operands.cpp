@@ -55,7 +55,8 @@ class Placer {
 
  private:
   Error usage(std::string message, std::string next = {}) const {
-    if (next.empty()) next = "usage: dlock " + std::string(row_.name) + " [OPTION...] " + std::string(row_.operands);
+    const std::string operands = row_.operands.empty() ? "" : " " + std::string(row_.operands);
+    if (next.empty()) next = "usage: dlock " + std::string(row_.name) + " [OPTION...]" + operands;
     return {ErrorCode::kInvalid, std::move(message), std::move(next)};
   }
 
@@ -92,7 +93,7 @@ class Placer {
 
   Result<void> place_config_words() {
     const auto& words = arguments_.words;
-    if (words.empty()) return wrong_count("show|check");
+    if (words.empty()) return usage("'dlock config' needs show or check");
     if (words.front() == "show" && options_.strict) {
       return usage("--strict means nothing with 'dlock config show', which checks nothing",
                    "leave it out, or write: dlock config check --strict");
@@ -113,6 +114,10 @@ class Placer {
 
   Error wrong_count(std::string_view wanted) const {
     const std::string name(row_.name);
+    if (row_.command == Command::kAcquire && !count_is(0)) {
+      return usage("'dlock acquire' takes a lock and runs nothing: one KEY",
+                   "to run something under the lock: dlock run " + shell_word(arguments_.words.front()) + " -- CMD");
+    }
     if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
     const bool has_token = row_.shape == Operands::kFence || row_.shape == Operands::kKeyAndToken;
     if (has_token && count_is(1)) return usage("the TOKEN is missing after " + in_quotes(arguments_.words.front()));
@@ -211,15 +216,22 @@ class Placer {
                    "leave it out; the exit status is 79 if the token is too low");
     }
     options_.child = child;
+    options_.separated = arguments_.separated;
     options_.child.push_back(nullptr);
     return {};
+  }
+
+  /// A lock that a command holds has no owner to be typed.
+  std::string for_others_lock() const {
+    if (row_.command != Command::kRelease || options_.keys.empty()) return {};
+    return "; another's lock: dlock force-release " + options_.keys.front().typed();
   }
 
   Result<void> check_needs() const {
     const bool lease = row_.command == Command::kRenew || row_.command == Command::kRelease;
     if (lease && !options_.owner && arguments_.find(OptionId::kSlot) == nullptr) {
       return usage("--owner is missing: whose lease is it?",
-                   "it is the first word that 'dlock acquire' printed: --owner OWNER");
+                   "it is the first word that 'dlock acquire' printed: --owner OWNER" + for_others_lock());
     }
     if (row_.command == Command::kAcquire && !options_.ttl_given && !options_.watch_pid) {
       return usage("--ttl is missing: this lease is not renewed, so choose how long it lasts",

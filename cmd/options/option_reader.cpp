@@ -85,8 +85,14 @@ void OptionReader::read(Options& options) const {
     const Setting* setting = row.read == nullptr ? nullptr : look_up(row);
     if (setting == nullptr) continue;
     const bool acts = acts_in(command_, row, *setting);
-    if (auto read = row.read(row, *setting, acts ? &options : nullptr); !read)
-      options.mistakes.push_back(at(*setting, std::move(read).error()));
+    auto read = row.read(row, *setting, acts ? &options : nullptr);
+    if (read) continue;
+    Error& mistake = options.mistakes.emplace_back(at(*setting, std::move(read).error()));
+    const std::string& spelled = setting->origin.where;
+    const bool typed = setting->origin.layer == Origin::Layer::kFlag;
+    if (typed && is_word_taken(row, setting->value()))
+      mistake.next = spelled + " took " + in_quotes(setting->value()) + " as its value: write " + spelled + " " +
+                     std::string(row.value.name);
   }
   for (const OptionRow& row : option_rows()) check_others(row, options);
 }

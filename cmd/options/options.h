@@ -87,6 +87,7 @@ struct Options {
   std::vector<LockName> keys;      ///< in canonical order, each once; the RESOURCE of fence
   std::vector<std::string> words;  ///< positional arguments that are neither key nor token: "show", "bash", "run", ...
   std::vector<char*> child;        ///< CMD and its arguments as they stood in argv, with the closing null; empty: none
+  bool separated = false;          ///< by "--" from the keys
   std::optional<std::string> shell_command;  ///< -c
 
   std::vector<BackendUrl> backends;  ///< the backend, then its fallbacks, in order; never empty
@@ -146,8 +147,9 @@ struct Options {
   std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;
-  std::optional<Duration> interval;   ///< of --watch
-  std::optional<StockOptions> stock;  ///< of `dlock stock`
+  std::optional<Duration> interval;    ///< of --watch
+  std::optional<Duration> older_than;  ///< inspect: only what is held for longer
+  std::optional<StockOptions> stock;   ///< of `dlock stock`
 
   bool strict = false;                 ///< config check, doctor: a warning is a failure
   std::vector<Error> mistakes;         ///< all that is wrong. config check: in files that are in use or not; for who

@@ -56,10 +56,6 @@ std::string unknown_name_text(const LockState& state, LockAdmin& backend) {
   return near.empty() ? text : text + "; " + near;
 }
 
-}  // namespace
-
-namespace {
-
 Result<LiveLocks> look_at_keys(const std::vector<LockName>& keys, LockAdmin& backend) {
   LiveLocks wanted;
   if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
@@ -91,6 +87,14 @@ void count_entries(LockState& state, Clock& clock) {
 }
 
 }  // namespace
+
+std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
+  std::optional<Duration> oldest;
+  for (const Participant& holder : state.holders) {
+    if (holder.since) oldest = std::max(oldest.value_or(Duration(0)), age(*holder.since, now));
+  }
+  return oldest;
+}
 
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock) {
   auto live = options.keys.empty() ? look_everywhere(backend) : look_at_keys(options.keys, backend);

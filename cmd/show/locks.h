@@ -16,6 +16,9 @@ namespace dlock {
 /// each once, and with how often those of this machine were entered.
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock);
 
+/// How long the one has held it that has held it longest; nullopt if that is not known of any.
+std::optional<Duration> oldest_hold(const LockState& state, WallTime now);
+
 /// A remark on a lock that is free, if the user may have meant another one: the store has no trace of this key, a lock
 /// with a similar name is live, or one of the same name is held in a store beside this one. Empty if there is nothing
 /// to remark. Asks the store for all live locks, unless it has a trace of this one.

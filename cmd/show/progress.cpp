@@ -83,7 +83,9 @@ void Progress::reached() {
 }
 
 void Progress::tell_of_outage(const std::string& what, const char* event) {
-  if (manner_ == Manner::kPlain) runtime_.log.notice("waiting for " + names(telling_) + ": " + what, {event});
+  if (manner_ != Manner::kPlain) return;
+  runtime_.log.notice("waiting for " + names(telling_) + ": " + what, {event});
+  announced_ = true;
 }
 
 void Progress::told_who(const LockState& state, TimePoint now) {
@@ -94,11 +96,20 @@ void Progress::told_who(const LockState& state, TimePoint now) {
   const bool plain = manner_ == Manner::kPlain;
   const std::string lead = plain || telling_.keys.size() > 1 ? "waiting for " + state.name.text() : "";
   const std::string line = progress_line(state, this_process(), own_wait(now), runtime_.clock.wall(), lead);
+  announced_ = announced_ || plain;
   if (plain) runtime_.log.notice(line, about_holder("waiting", state));
   else line_.draw(line);
 }
 
 void Progress::waited() { line_.wipe(); }
+
+void Progress::granted(const SupervisorState& s) {
+  const Duration wait = runtime_.clock.now() - started_;
+  const bool drawn = manner_ == Manner::kTerminal && wait >= kPlainAt[0];
+  if (s.locks.empty() || !(announced_ || drawn)) return;
+  waited();
+  runtime_.log.notice("got " + names(telling_) + " after " + human_duration(wait), {"got"});
+}
 
 void Progress::warned(const std::string& warning) {
   waited();

@@ -23,7 +23,8 @@ struct Telling {
 
 /// The view of a run on stderr. On a terminal the wait is one line, rewritten twice a second and wiped at its end,
 /// which names a server that does not answer; elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and one for each
-/// beginning and end of an outage.
+/// beginning and end of an outage. A wait that was announced, on a terminal for a second, ends with "got KEY after 3
+/// s".
 class Progress final : public RunObserver {
  public:
   Progress(const Telling& telling, const SupervisionPolicy& supervision, const Runtime& runtime);
@@ -35,6 +36,7 @@ class Progress final : public RunObserver {
   void reached() override;
   std::optional<TimePoint> wake_at() const override;
   void waited() override;
+  void granted(const SupervisorState& s) override;
   void warned(const std::string& warning) override;
   void lost(const SupervisorState& s, pid_t command) override;
   void overheld(const SupervisorState& s, pid_t command) override;
@@ -53,11 +55,12 @@ class Progress final : public RunObserver {
   Manner manner_;
   TimePoint started_;
   std::optional<TimePoint> next_;
-  int shown_ = 0;       ///< lines so far
-  std::string server_;  ///< that is asked; empty: none, or it cannot say whether it is there
-  int unanswered_ = 0;  ///< questions to it, one after the other
-  bool met_ = false;    ///< it has answered one
-  std::string outage_;  ///< why no store has answered for a while; empty: one answers
+  int shown_ = 0;           ///< lines so far
+  std::string server_;      ///< that is asked; empty: none, or it cannot say whether it is there
+  int unanswered_ = 0;      ///< questions to it, one after the other
+  bool met_ = false;        ///< it has answered one
+  bool announced_ = false;  ///< a reader waits for the end of this wait
+  std::string outage_;      ///< why no store has answered for a while; empty: one answers
   TerminalLine line_;
 };
 

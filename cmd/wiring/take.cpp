@@ -101,14 +101,8 @@ void LockTaking::supervise(LockedCommand* command, SignalInbox& signals, Watcher
   if (!in_order && state_.outcome != Outcome::kGranted) session_.reset();
 }
 
-bool LockTaking::is_superseded() const {
-  const bool replaces = plan_.locks.front().supersedes == Supersedes::kReplace;
-  return state_.outcome == Outcome::kLost && is_replacement(state_.revoked) && replaces;
-}
-
 int LockTaking::explain() const {
   if (state_.outcome == Outcome::kInterrupted) die_of(state_.die_of.value_or(SIGTERM));
-  if (is_superseded()) return plan_.busy.status;
   if (state_.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
   if (state_.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   const Log log = log_about_store();

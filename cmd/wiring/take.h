@@ -32,9 +32,6 @@ class LockTaking {
   const Store& store() const { return store_; }       ///< the one that was asked last
   LockSession& session() const { return *session_; }  ///< holds the locks; REQUIRES: the outcome is kGranted
 
-  /// Whether it had replaced others (--replace), and gives way to a later run that does.
-  bool is_superseded() const;
-
   /// For a lock that was not granted, or was lost before anything ran: says why on stderr, and returns the exit status.
   /// If a signal ended the wait, this process dies of that signal instead. REQUIRES: the outcome is kRefused, kLost,
   /// kOverheld or kInterrupted.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/log.h"
 
+#include <algorithm>
+
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
@@ -66,6 +68,20 @@ std::string Log::json_line(const char* level, std::string_view message, std::str
   return line + "}\n";
 }
 
+namespace {
+
+/// Each part of an advice on a line of its own where one line would be too long: a command in it stays whole.
+void put_advice(std::string& line, std::string_view advice) {
+  constexpr std::size_t kWidth = 78;
+  while (!advice.empty()) {
+    const std::size_t end = advice.size() > kWidth ? std::min(advice.find("; "), advice.size()) : advice.size();
+    line.append("  ").append(advice.substr(0, end)).append("\n");
+    advice.remove_prefix(std::min(advice.size(), end + 2));
+  }
+}
+
+}  // namespace
+
 void Log::say(const char* level, std::string_view message, std::string_view next, const About& about) const {
   std::string line;
   if (style_.format == Format::kJson) {
@@ -74,7 +90,7 @@ void Log::say(const char* level, std::string_view message, std::string_view next
     const bool bad = std::string_view(level) == "error";
     line = style_.colour ? (bad ? "\033[31mdlock:\033[0m " : "\033[33mdlock:\033[0m ") : "dlock: ";
     line.append(printable(message, kLongest)).append("\n");
-    if (!next.empty()) line.append("  ").append(printable(next, kLongest)).append("\n");
+    put_advice(line, printable(next, kLongest));
   }
   write_in_time(fd_, line);
 }

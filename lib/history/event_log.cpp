@@ -19,6 +19,7 @@
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
+#include "lib/config/suggest.h"
 
 namespace dlock {
 namespace {
@@ -121,8 +122,17 @@ std::string one_line(const Event& event) {
 
 Error no_place(std::string why) {
   return {ErrorCode::kInvalid, std::move(why),
-          "write a file name (one that looks like something else with ./ in front), journald, fd:N or off; "
+          "write a file name with a / in it (./events), journald, fd:N or off; "
           "journald:/SOCKET is another socket"};
+}
+
+/// A file's name has a '/', so that a word that is mistyped is not one.
+Error bare_name(std::string_view text) {
+  Nearest nearest(text);
+  for (const std::string_view one : {kJournal, std::string_view("off")}) nearest.offer(one);
+  Error error = no_place("'" + printable(text, 80) + "' is neither journald nor a file with a / in its name");
+  error.next = did_you_mean(nearest.best(), "for a file of that name write ./" + printable(text, 80));
+  return error;
 }
 
 /// nullopt if `text` is neither "journald" nor begins with it and a colon.
@@ -217,8 +227,9 @@ Result<void> read_files(const std::string& path, const UseLine& use, Pipes pipes
 }
 
 Error no_journal(const std::string& why) {
-  return {ErrorCode::kMisconfigured, "cannot read the journal: " + why,
-          "without one, events = \"FILE\" in the configuration records them; dlock history --events FILE reads them"};
+  return {
+      ErrorCode::kMisconfigured, "cannot read the journal: " + why,
+      "without one, events = \"/PATH/FILE\" in the configuration records them; dlock history --events FILE reads them"};
 }
 
 Result<void> read_journal(const UseLine& use) {
@@ -259,6 +270,7 @@ Result<EventPlace> parse_event_place(std::string_view text) {
     return no_place("'" + printable(text, 80) + "' is not a descriptor");
   }
   if (text.empty()) return no_place("the file is empty");
+  if (text.find('/') == std::string_view::npos) return bare_name(text);
   return EventPlace{EventPlace::Kind::kFile, std::string(text)};
 }
 

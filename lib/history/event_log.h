@@ -25,7 +25,7 @@ struct EventPlace {
   std::string text() const;
 };
 
-/// off, journald, journald:/SOCKET, fd:N; anything else is a file. Invalid for an empty text,
+/// off, journald, journald:/SOCKET, fd:N; what has a '/' is a file. Invalid for anything else,
 /// for fd: without a number, and for a socket that is not an absolute path.
 Result<EventPlace> parse_event_place(std::string_view text);
 

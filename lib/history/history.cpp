@@ -52,6 +52,17 @@ WallTime end_of_hold(const Episode& episode, const Event& event) {
 
 bool is_granted(const Episode& episode) { return episode.granted.has_value(); }
 
+/// The end of its command, if it had one and that is known.
+void note_end(const Episode& episode, Totals& totals) {
+  const bool known = episode.exit_code || episode.signal;
+  if (!known || !episode.ended) return;
+  if (episode.exit_code == 0)
+    totals.last_success = std::max(totals.last_success.value_or(*episode.ended), *episode.ended);
+  if (totals.last_ended && *totals.last_ended > *episode.ended) return;
+  totals.last_ended = episode.ended;
+  totals.last_exit = episode.exit_code ? *episode.exit_code : 128 + *episode.signal;
+}
+
 }  // namespace
 
 std::optional<Duration> percentile(const std::vector<Duration>& sorted, int percent) {
@@ -264,6 +275,7 @@ AllTotals totals_of(const std::vector<Episode>& episodes) {
     }
     if (!is_granted(episode)) continue;
     ++totals.grants;
+    note_end(episode, totals);
     totals.waits.push_back(episode.waited.value_or(0s));
     if (!episode.held) continue;
     totals.holds.push_back(*episode.held);

@@ -61,9 +61,12 @@ struct Totals {
   std::size_t busy = 0;
   std::size_t lost = 0;
   std::optional<WallTime> last_lost = {};
-  std::vector<Duration> waits = {};  ///< of all grants, sorted
-  std::vector<Duration> holds = {};  ///< that have ended, sorted
-  Episode longest = {};              ///< the longest hold; without a `granted`: there is none
+  std::optional<WallTime> last_success = {};  ///< the end of the last command that ended with 0
+  std::optional<int> last_exit = {};          ///< of the command that ended last; 128 and more: its signal
+  std::optional<WallTime> last_ended = {};    ///< that command's end
+  std::vector<Duration> waits = {};           ///< of all grants, sorted
+  std::vector<Duration> holds = {};           ///< that have ended, sorted
+  Episode longest = {};                       ///< the longest hold; without a `granted`: there is none
 };
 
 /// The smallest of `sorted` that `percent` percent of all do not exceed (nearest rank); nullopt if that is empty.

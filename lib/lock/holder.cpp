@@ -38,12 +38,9 @@ std::vector<Participant> unheard(const LockState& state) {
   return {state.waiters.begin(), end};
 }
 
-bool is_replacement(std::string_view by) { return by.starts_with(kReplacement); }
-
-std::string asker_text(const std::string& by) { return printable(by.substr(is_replacement(by) ? 1 : 0), 300); }
-
 std::string revoked_by(const std::string& by) {
-  return (is_replacement(by) ? "replaced by " : "revoked by ") + asker_text(by);
+  const bool replaced = by.starts_with(kReplacement);
+  return (replaced ? "replaced by " : "revoked by ") + printable(by.substr(replaced ? 1 : 0), 300);
 }
 
 void list_waiters(LockState& state, std::vector<Participant> waiters) {

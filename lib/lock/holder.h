@@ -110,11 +110,7 @@ void keep_commands(std::vector<Participant>& holders, const std::vector<Particip
 std::string forced_by(const std::string& by);
 /// The same of a loss by `dlock revoke` or `run --replace`: "revoked by deploy@ci-4: release 2.5", "replaced by ...".
 std::string revoked_by(const std::string& by);
-/// Who that is: "deploy@ci-4: release 2.5". Safe to print.
-std::string asker_text(const std::string& by);
 inline constexpr char kReplacement = '>';  ///< before the text of who_replaces()
-/// Whether `by`, a text of who_replaces() or who_asks(), is that of a `run --replace`.
-bool is_replacement(std::string_view by);
 
 /// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
 /// or 0, because the process that took the lease has ended.

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "lib/base/human_text.h"
@@ -33,6 +35,15 @@ int fitness(const std::string& path) {
 }
 
 int status_of(int errnum) { return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126; }
+
+std::string unfit_text(std::string_view name, int errnum) {
+  const std::string path(name);
+  if (errnum != ENOENT) return "cannot run '" + path + "': " + errno_text(errnum);
+  if (path.find('/') == std::string::npos) return "cannot run '" + path + "': command not found";
+  const std::unique_ptr<char, void (*)(void*)> here(path.starts_with('/') ? nullptr : get_current_dir_name(),
+                                                    std::free);
+  return "there is no " + path + (here ? " in " + std::string(here.get()) : "");
+}
 
 /// Down: who plans with it is rather too early.
 std::string epoch_seconds(WallTime time) {
@@ -64,7 +75,7 @@ std::string_view name_of(std::string_view assignment) { return assignment.substr
 
 Program find_program(std::string_view name, const char* search) {
   const auto unfit = [&](int errnum) {
-    return Program{std::string(name), status_of(errnum), errnum == ENOENT ? "command not found" : errno_text(errnum)};
+    return Program{std::string(name), status_of(errnum), unfit_text(name, errnum)};
   };
   if (name.empty()) return unfit(ENOENT);
   if (name.find('/') != std::string_view::npos) {

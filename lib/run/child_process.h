@@ -21,7 +21,7 @@ namespace dlock {
 struct Program {
   std::string path;     ///< for execve
   int exit_status = 0;  ///< 0: fit to be tried; else 126 or 127, and `why`
-  std::string why;
+  std::string why;      ///< the whole message
 };
 
 /// Looks `name` up as execvp(3) does: with a slash it is the path itself, else along `search` (the value of PATH; the

@@ -76,6 +76,19 @@ teardown() { end_world; }
   [ "${#lines[@]}" = 1 ]
 }
 
+@test "inspect --older-than: 1 if a lock is held for longer, 0 if none, and only those" {
+  hold_lock old
+  run -0 dlock inspect --older-than 1h
+  [[ $output == "no lock in local:"*" is held for longer than 1 h" ]]
+  wait_until sh -c '[ "$(dlock inspect --older-than 10ms --json | wc -l)" = 1 ]'
+  run -1 dlock inspect --older-than 10ms old
+  [[ $output == "old  held"* ]]
+  run -0 dlock inspect --older-than 10ms --json other
+  [ "$output" = "" ]
+  let_go
+  run -0 dlock inspect --older-than 0
+}
+
 @test "inspect --watch on a terminal follows, and ^C leaves" {
   hold_lock k
   run terminal 'expect:held, exclusive' 'run:dlock force-release --yes k' 'expect:free' 'send:\x03' -- dlock inspect --watch --interval 100ms k
@@ -119,8 +132,11 @@ teardown() { end_world; }
   hold_lock k
   run -64 terminal 'expect:pid' 'expect:type the key' 'send:other\n' -- dlock force-release k
   [ "$(holder_field k owner)" = "$holder_owner" ]
-  run -0 terminal 'expect:type the key' 'send:k\n' -- dlock force-release k
+  run -0 terminal 'expect:its command gets TERM' 'expect:dlock revoke k' 'expect:type the key' 'send:k\n' \
+    -- dlock force-release k
   wait_until is_free k
+  dlock acquire --ttl 1m lease >owner
+  run -0 terminal 'expect:it is a lease' 'expect:type the key' 'send:lease\n' -- dlock force-release lease
 }
 
 @test "force-release --token: 75 if the holder is another one" {

@@ -85,7 +85,7 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
 
 @test "what cannot be recorded is one warning, and changes neither the command nor its exit status" {
   mkfifo pipe
-  for place in /dev/full pipe journald:/nowhere/socket; do
+  for place in /dev/full ./pipe journald:/nowhere/socket; do
     run -5 --separate-stderr dlock run --events "$place" k -- sh -c 'echo ran; exit 5'
     [ "$output" = ran ]
     [[ "$stderr" == "dlock: what happens to k is not recorded: $place: "*"; everything else goes on" ]]
@@ -122,7 +122,7 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
 
 @test "a file for events or a report that cannot be opened is refused before anything is locked, with the same words" {
   mkdir folder
-  for place in /nowhere/file folder; do
+  for place in /nowhere/file ./folder; do
     run dlock run --report "$place" k -- touch ran
     local report=$status words=${output#dlock: cannot write the report }
     for command in "run --events $place k -- touch ran" "acquire --events $place --ttl 1m k" "hold --events $place k"; do
@@ -196,7 +196,7 @@ PY
   printf '[defaults]\nevents = "%s"\n[key."quiet/*"]\nevents = "off"\n' "$events" >"$HOME/.config/dlock/config.toml"
   dlock run loud -- true
   dlock run quiet/x -- true
-  dlock run --events other quiet/x -- true
+  dlock run --events ./other quiet/x -- true
   [ "$(jq -r .key "$events" | sort -u)" = loud ]
   [ "$(jq -r .key other | sort -u)" = quiet/x ]
 }
@@ -276,26 +276,26 @@ record_a_night() {
     echo # behind a hole that a power failure left
     tail -n 1 "$events" | head -c 50
   } >broken
-  run -0 --separate-stderr dlock history --events broken
+  run -0 --separate-stderr dlock history --events ./broken
   [[ "$output" == *" ok"* ]]
   [[ "$stderr" == *"broken has 2 events of which only a part was written: skipped"* ]]
   [[ "$stderr" == *"broken has 2 lines that are not events: skipped"* ]]
   mv "$events" rotated.1
-  dlock run --events rotated k -- true
-  [ "$(dlock history --events rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]
+  dlock run --events ./rotated k -- true
+  [ "$(dlock history --events ./rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]
 }
 
 @test "a record that cannot be read is an error that says what to do" {
   run -78 dlock history
   [[ "$output" == *"no events are recorded"*"events = "* ]]
-  run -78 dlock history --events nowhere
+  run -78 dlock history --events ./nowhere
   [[ "$output" == *"there is no such file"* ]]
   run -78 dlock history --events fd:1
   need_root
   open_world
   install -m 600 /dev/null secret
-  run -77 nobody dlock history --events secret
-  [[ "$output" == *"cannot read the events in secret: Permission denied"* ]]
+  run -77 nobody dlock history --events ./secret
+  [[ "$output" == *"cannot read the events in ./secret: Permission denied"* ]]
 }
 
 @test "a pipe is waited for by history alone; nobody reads a device" {
@@ -304,7 +304,7 @@ record_a_night() {
   [[ "$output" == *" ok"* ]]
   mkfifo pipe
   exec {writer}<>pipe
-  for place in pipe /dev/zero; do
+  for place in ./pipe /dev/zero; do
     run -0 timeout "$patience" dlock inspect --events "$place" k
     [[ "$output" == *free* ]]
     run -0 timeout "$patience" dlock metrics --events "$place"
@@ -396,7 +396,7 @@ SCRIPT
   [ "$stderr" = "" ]
   labels="{store=\"local:$locks\",key=\"deploy/prod\""
   for line in "dlock_holders$labels} 1" "dlock_waiters$labels} 1" "dlock_grants_total$labels} 2" "dlock_busy_total$labels} 1" \
-    "dlock_losses_total$labels} 0" "dlock_last_loss_timestamp_seconds$labels} 0" "dlock_hold_seconds_bucket$labels,le=\"10\"} 1" "dlock_hold_seconds_bucket$labels,le=\"+Inf\"} 1" \
+    "dlock_losses_total$labels} 0" "dlock_last_loss_timestamp_seconds$labels} 0" "dlock_last_exit_code$labels} 0" "dlock_hold_seconds_bucket$labels,le=\"10\"} 1" "dlock_hold_seconds_bucket$labels,le=\"+Inf\"} 1" \
     "dlock_hold_seconds_count$labels} 1" "dlock_wait_seconds_count$labels} 2" "dlock_grants_total{store=\"local:$locks\",key=\"a\\\"b\\\\c\"} 1" \
     '# TYPE dlock_hold_seconds histogram' '# EOF'; do
     grep -qxF -- "$line" <<<"$output" || { echo "no line: $line"; echo "$output"; return 1; }
@@ -406,7 +406,7 @@ SCRIPT
   run -0 dlock metrics --events "$events" --match 'a*'
   [[ "$output" != *deploy/prod* ]]
   [[ "$output" == *dlock_grants_total* ]]
-  run -0 --separate-stderr dlock metrics --events nowhere
+  run -0 --separate-stderr dlock metrics --events ./nowhere
   [[ "$output" == *dlock_holders* ]]
   [[ "$stderr" == *"only what is held now is reported"* ]]
   let_go

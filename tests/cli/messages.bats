@@ -40,7 +40,7 @@ says_at_last() {
 @test "memory that is not allowed is no bug: 71, with the limits" {
   yes '{"schema":"dlock.event/1","time":"2026-11-25T10:00:00.000Z","event":"granted","key":"k","store":"local:","owner":"abc","token":1,"pid":1}' |
     head -n 200000 >events
-  run -71 bash -c 'ulimit -v 30000; exec dlock history --events events k'
+  run -71 bash -c 'ulimit -v 30000; exec dlock history --events ./events k'
   [[ "$output" == "dlock: out of memory: it may use 29 MiB"*"ulimit -v"* ]]
 }
 
@@ -48,7 +48,7 @@ says_at_last() {
   says 64 'no KEY given before --' 'dlock run KEY -- true' -- dlock run -- true
   says 64 'no command to run' '!no KEY' -- dlock run -- -k
   says 127 "cannot run 'b-two'" 'several keys need --: dlock run -c STR a b-two --' -- dlock run a b-two -c 'touch ran'
-  says 64 "unknown command 'deploy'" 'under a lock: dlock -q run deploy -- touch ran;' -- dlock -q deploy -- touch ran
+  says 64 "unknown command 'deploy'" 'under a lock: dlock -q run deploy -- touch ran' -- dlock -q deploy -- touch ran
   says 64 'write it before the key: dlock run -n deploy -- touch ran' -- dlock run deploy -n -- touch ran
   says 64 'dlock -q run -n -w 10 deploy b -- touch '"'a b'" -- dlock -q run deploy -n b -w 10 -- touch 'a b'
   says 64 'dlock run --wait=5 deploy touch ran' -- dlock run deploy --wait=5 touch ran
@@ -58,6 +58,29 @@ says_at_last() {
   says 64 "the TOKEN is missing after 'disk'" 'RESOURCE TOKEN' -- dlock fence disk
   says 64 "has no 'tcsh'" 'it has bash, zsh, fish' -- dlock completion tcsh
   says 64 "has no 'shwo'" 'it has show, check' -- dlock config shwo
+}
+
+@test "a command that is not there: where it was looked for, and what may have been meant" {
+  says 127 "there is no ./charge-card in $PWD" '!KEY' -- dlock run k -- ./charge-card
+  says 127 'there is no /nowhere/charge-card' '! in /' '!KEY' -- dlock run k /nowhere/charge-card
+  says 127 "if 'b-two' is a KEY, several keys need --: dlock run a b-two -- true" -- dlock run a b-two true
+  says 127 "cannot run 'b-two': command not found" '!KEY' -- dlock run a -- b-two true
+  says 127 "needs -c: dlock run k -c 'echo hi'" '!KEY' -- dlock run k -- 'echo hi'
+  says 127 "needs -c: dlock run k -c 'cd /tmp'" -- dlock run k -- cd /tmp
+  says 127 "needs -c: dlock run 'a b' -c" -- dlock run 'a b' -- 'touch ran && true'
+}
+
+@test "a word too many is taken for a value, or belongs to another command" {
+  says 64 "no KEY given before --: -E took 'deploy' as its value" 'dlock run -E N deploy -- true' -- dlock run -E deploy -- true
+  says 64 "-E took 'deploy' as its value: write -E N" -- dlock run -E deploy k -- true
+  says 64 "--wait took 'k' as its value" 'dlock run --wait D k -- true' -- dlock run --wait k -- true
+  says 64 'takes a lock and runs nothing' 'dlock run k -- CMD' -- dlock acquire --ttl 1m k -- true
+  says 64 "another's lock: dlock force-release k" -- dlock release k
+  says 64 "needs show or check" -- dlock config
+  says 64 "did you mean 'journald'?" -- dlock run --events jornald k -- touch ran
+  says 64 "for a file of that name write ./k.log" -- dlock run --events k.log k -- touch ran
+  run -64 --separate-stderr dlock ping x
+  [[ $stderr != *' '$'\n'* && $stderr != *' ' ]]
 }
 
 # The command that the last output ends with.

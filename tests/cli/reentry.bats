@@ -288,7 +288,7 @@ PROGRAM
   need_servers
   use "$DLOCK_TEST_REDIS"
   local key=door-$$ claim secret owner forged how
-  start_watched outer dlock run --events events --report report "$key" -- sleep 60
+  start_watched outer dlock run --events ./events --report report "$key" -- sleep 60
   wait_until eval 'command_of outer >command.pid'
   claim=$(claim_of "$(cat command.pid)")
   secret=${claim##*|}

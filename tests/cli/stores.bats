@@ -80,7 +80,7 @@ unprinted() {
   local options
   for options in "--ttl 1m" "--watch-pid $$" "--ttl 1m --shell" "--ttl 1m --json"; do
     rm -f events
-    run bash -c "dlock acquire --events events $options $key >/dev/full"
+    run bash -c "dlock acquire --events ./events $options $key >/dev/full"
     echo "$options: $status $output"
     [ "$status" = 71 ]
     [[ "$output" == *"cannot write to stdout: No space left"*"the lock on $key was released"* ]]
@@ -418,12 +418,12 @@ superseded() {
   [ "$(how_ended one3)" = "exit 0" ]
   [ "$(<ran)" = 3 ]
   is_free "$key"
-  # One that replaces and runs already is superseded, too.
-  start_watched waiter dlock run --replace --report "$PWD/report" "$key" -- sh -c 'echo $$ >pid2; exec sleep 100'
+  # One that replaces and runs already is replaced, too: -E is for what had not begun.
+  start_watched waiter dlock run --replace -E 0 --report "$PWD/report" "$key" -- sh -c 'echo $$ >pid2; exec sleep 100'
   wait_until filled pid2
   run -0 dlock run --replace -m "push 5" "$key" -- true
-  [ "$(how_ended waiter)" = "exit 75" ]
-  jq -e '.outcome == "busy" and .exit_code == 75 and .holder == null and (.why | test("^superseded by .*: push 5$"))' report
+  [ "$(how_ended waiter)" = "exit 79" ]
+  jq -e '.outcome == "lost" and .exit_code == 79' report
   rm pid2
   for n in "-n --permits 2" "--shared"; do
     # shellcheck disable=SC2086

@@ -99,6 +99,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
       fallback) echo '"local:/nowhere"' ;;
       url | backend) echo '"local:/nowhere"' ;;
       ttl) echo '"20s"' ;;
+      events) echo '"off"' ;;
       *) echo '"2s"' ;;
     esac
   }
@@ -132,12 +133,12 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock force-release --yes k --json >force-release.json
   dlock hold k --json </dev/null >hold.json
   dlock run --report report.json k -- true
-  dlock run --events event.json k -- true
-  dlock run --once s --at-least 10s --report kept.json --events event.json kept -- true
+  dlock run --events ./event.json k -- true
+  dlock run --once s --at-least 10s --report kept.json --events ./event.json kept -- true
   cat kept.json >>report.json
   dlock inspect --json kept >>inspect.json
-  dlock history --events event.json --json >history.json
-  dlock inspect --events event.json k --json >>inspect.json
+  dlock history --events ./event.json --json >history.json
+  dlock inspect --events ./event.json k --json >>inspect.json
   dlock doctor --json >doctor.json || true
   dlock ping --json >ping.json
   dlock setup --print --json >setup.json

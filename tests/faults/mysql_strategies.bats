@@ -174,7 +174,7 @@ events_of() { jq -r "select(.event | test(\"reached\")) | .event + \" \" + (.why
     use_strategy "$strategy"
     start_watched "a-$strategy" dlock run -q --ttl 10m --on-lost term "$strategy" -- sleep 600
     wait_until is_held "$strategy"
-    start_watched "b-$strategy" sh -c 'exec dlock run --events "events-$1" "$1" -- true 2>"said-$1"' - "$strategy"
+    start_watched "b-$strategy" sh -c 'exec dlock run --events "./events-$1" "$1" -- true 2>"said-$1"' - "$strategy"
     wait_until is_told "$strategy" 'held by'
   done
   kill_server one

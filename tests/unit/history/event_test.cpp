@@ -174,16 +174,17 @@ TEST_CASE("places of events") {
   CHECK(parse_event_place("off")->kind == EventPlace::Kind::kOff);
   CHECK(parse_event_place("journald")->kind == EventPlace::Kind::kJournal);
   CHECK(parse_event_place("journald:/run/x")->path == "/run/x");
-  CHECK(parse_event_place("journald.log")->kind == EventPlace::Kind::kFile);
+  CHECK(parse_event_place("./journald.log")->kind == EventPlace::Kind::kFile);
   CHECK(parse_event_place("fd:3")->fd == 3);
   CHECK(parse_event_place("./fd:3")->kind == EventPlace::Kind::kFile);
   CHECK(parse_event_place("./syslog:514")->kind == EventPlace::Kind::kFile);
-  for (const char* text : {"", "fd:", "fd:x", "fd:-1", "journald:", "journald:deploy", "syslog", "syslog:/dev/log"}) {
+  for (const char* text :
+       {"", "fd:", "fd:x", "fd:-1", "journald:", "journald:deploy", "jornald", "events", "syslog", "syslog:/dev/log"}) {
     CAPTURE(text);
     const auto place = parse_event_place(text);
     REQUIRE_FALSE(place);
     CHECK(place.error().code == ErrorCode::kInvalid);
-    CHECK(place.error().next.find("journald") != std::string::npos);
+    CHECK((place.error().message + place.error().next).find("journald") != std::string::npos);
   }
   for (const char* text : {"off", "journald", "journald:/run/x", "fd:3", "/var/log/x"})
     CHECK(parse_event_place(text)->text() == text);

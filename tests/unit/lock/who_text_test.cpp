@@ -54,7 +54,6 @@ TEST_CASE("how a command has ended stands where its holder would be asked to end
   const LockSpec spec{
       .name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "r", .ancestor = {}};
   const std::string asked = with_revocation(who_text(spec), who_replaces("push 2"));
-  CHECK(is_replacement(holder_of(asked).revoked));
   CHECK(revoked_by(revocation_of(asked)) == "replaced by " + who_asks("push 2"));
   const std::string ended = with_revocation(asked, ran_word("status 3"));
   const Participant ran = holder_of(ended);
