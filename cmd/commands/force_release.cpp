@@ -157,7 +157,7 @@ Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& b
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
   TRY_ASSIGN(auto state, backend.inspect(name));
-  find_commands(state.holders, runtime.clock.wall());
+  complete_holders(state.holders, runtime.clock.wall());
   if (auto refused = refuse_data(state, options)) return std::move(*refused);
   if (state.holders.empty() && unheard(state).empty()) {
     if (auto elsewhere = held_elsewhere(state, options, backend, options.yes ? "force-release --yes" : "force-release"))

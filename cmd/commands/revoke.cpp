@@ -34,7 +34,7 @@ class Revocation {
   Result<void> run() {
     TRY_ASSIGN(auto state, backend_.inspect(options_.keys.front()));
     asked_ = std::move(state);
-    find_commands(asked_.holders, runtime_.clock.wall());
+    complete_holders(asked_.holders, runtime_.clock.wall());
     if (asked_.holders.empty() && is_pattern(asked_.name)) {
       return Error{ErrorCode::kInvalid, "revoke takes no pattern, and no held lock is called " + asked_.name.text(),
                    "list the locks: dlock inspect " + asked_.name.typed()};

@@ -101,7 +101,7 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Cloc
   if (!live) return live;
   for (LockState& state : live->locks) {
     count_entries(state, clock);
-    find_commands(state.holders, clock.wall());
+    complete_holders(state.holders, clock.wall());
   }
   return live;
 }

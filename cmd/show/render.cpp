@@ -28,7 +28,10 @@ std::string lease_text(const Participant& participant, WallTime now) {
   if (const auto until = kept_until(participant, now)) return "kept until " + local_time(*until);
   if (!participant.until || participant.standing == Standing::kLeaseOver) return {};
   if (participant.standing == Standing::kUnheard) return "waited for until " + local_time(*participant.until);
-  return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease ended";
+  if (*participant.until <= now) return "lease ended";
+  const std::string renewed =
+      participant.renewed ? ", renewed " + human_duration(age(*participant.renewed, now)) + " ago" : "";
+  return "ends in " + human_duration(*participant.until - now) + renewed;
 }
 
 std::string since_text(const Participant& participant, WallTime now) {

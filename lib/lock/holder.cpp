@@ -116,7 +116,8 @@ std::string participant_text(const Participant& participant) {
 std::string note_text(const Participant& participant) {
   std::string text = participant.note;
   const std::string revoked = participant.revoked.empty() ? "" : revoked_by(participant.revoked);
-  for (const std::string& more : {std::string(standing_text(participant.standing)), revoked}) {
+  const std::string stopped = participant.stopped ? "its command is stopped" : "";
+  for (const std::string& more : {std::string(standing_text(participant.standing)), stopped, revoked}) {
     text += (text.empty() || more.empty() ? "" : ", ") + more;
   }
   return text;

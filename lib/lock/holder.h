@@ -72,7 +72,10 @@ struct Participant {
   Supersedes supersedes = Supersedes::kNothing;  ///< of a waiter
   std::string revoked = {};                      ///< of a holder that was asked to end: by whom, and why
   std::string ran = {};  ///< of a holder whose command has ended (--at-least): how, "status 0"; empty: it runs, if any
-  std::int64_t command_pid = 0;  ///< the process of `command`, where it was found on this machine; 0: not known
+  std::int64_t command_pid = 0;          ///< the process of `command`, where it was found on this machine; 0: not known
+  bool stopped = false;                  ///< that process is (SIGSTOP)
+  Duration ttl{0};                       ///< of the lease that a run renews; 0: not known
+  std::optional<WallTime> renewed = {};  ///< that lease, for the last time
 };
 
 /// See lib/base/fields.h.
@@ -82,6 +85,7 @@ void visit_fields(Any& participant, Visitor& visit) {
   visit("host", participant.host);
   visit("command_pid", participant.command_pid);
   visit("pid", participant.pid);
+  visit.rare("stopped", participant.stopped);
   visit.rare("lease", participant.lease);
   visit("user", participant.user);
   visit("reason", participant.reason);
@@ -91,9 +95,11 @@ void visit_fields(Any& participant, Visitor& visit) {
   visit("count", participant.count);
   visit("since", participant.since);
   visit("until", participant.until);
+  visit.rare("renewed", participant.renewed);
   visit.rare("at_least", participant.at_least);
   visit.rare("ran", participant.ran);
   visit("mode", participant.mode);
+  visit.unshown("ttl", participant.ttl);
   visit.unshown("note", participant.note);
   visit.unshown("standing", participant.standing);
   visit.unshown("stored", participant.stored);

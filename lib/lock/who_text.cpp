@@ -16,13 +16,13 @@ namespace {
 
 constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
-/// Instead of the process that a lease is left to: how long a run keeps the lock at least, in ms.
+/// Of a run, instead of the process that a lease is left to: how long it keeps the lock at least, in ms; then its ttl.
 constexpr char kAtLeast = '>';
 constexpr char kReplaces = 'r';  // after it
 constexpr char kIsNewest = 'n';
 constexpr int kPartsBeforeRevocation = 5;
 constexpr char kRan = '=';  // before how the command has ended, instead of who asks
-constexpr std::int64_t kMostAtLeastMs = std::int64_t{366} * 24 * 3600 * 1000;
+constexpr std::int64_t kMostMs = std::int64_t{366} * 24 * 3600 * 1000;
 
 std::string text_of(const std::string& reason, const std::string& command, const std::string& left_to) {
   utsname name{};
@@ -37,6 +37,12 @@ std::string text_of(const std::string& reason, const std::string& command, const
   return text;
 }
 
+std::string whole_ms(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
+
+Duration ms_in(std::string_view text) {
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(leading_number<std::int64_t>(text), 0, kMostMs));
+}
+
 }  // namespace
 
 std::string command_name(std::string_view path) {
@@ -48,12 +54,11 @@ std::string command_name(std::string_view path) {
 }
 
 std::string who_text(const LockSpec& spec) {
-  std::string left_to = spec.left_to ? std::to_string(*spec.left_to) : std::string();
-  const auto at_least = std::chrono::ceil<std::chrono::milliseconds>(spec.at_least).count();
-  if (at_least > 0 || spec.supersedes != Supersedes::kNothing) left_to = kAtLeast + std::to_string(at_least);
-  if (spec.supersedes == Supersedes::kReplace) left_to += kReplaces;
-  if (spec.supersedes == Supersedes::kNewest) left_to += kIsNewest;
-  return text_of(spec.reason, spec.command, left_to);
+  if (spec.left_to) return text_of(spec.reason, spec.command, std::to_string(*spec.left_to));
+  std::string marks = kAtLeast + whole_ms(spec.at_least);
+  if (spec.supersedes == Supersedes::kReplace) marks += kReplaces;
+  if (spec.supersedes == Supersedes::kNewest) marks += kIsNewest;
+  return text_of(spec.reason, spec.command, marks + ' ' + whole_ms(spec.ttl));
 }
 std::string who_text(const std::string& reason) { return text_of(reason, {}, {}); }
 
@@ -94,8 +99,9 @@ void add_who(Participant& participant, std::string_view text) {
 
 void add_who(Participant& participant, std::string_view text, bool holds) {
   participant.host = cut(text, kUnit);
-  std::string_view left_to = cut(text, kUnit);
-  std::string_view command = cut(left_to, ' ');
+  std::string_view ttl = cut(text, kUnit);
+  std::string_view command = cut(ttl, ' ');
+  const std::string_view left_to = cut(ttl, ' ');
   participant.pid = leading_number<std::int64_t>(cut(command, ':'));
   participant.command = command;
   participant.user = cut(text, kUnit);
@@ -107,8 +113,8 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   if (marked && left_to.back() == kIsNewest) participant.supersedes = Supersedes::kNewest;
   if (!holds || left_to.empty()) return;
   if (left_to.front() != kAtLeast) return mark_lease(participant, leading_number<std::int64_t>(left_to));
-  const auto ms = leading_number<std::int64_t>(left_to.substr(1));
-  participant.at_least = std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, kMostAtLeastMs));
+  participant.at_least = ms_in(left_to.substr(1));
+  participant.ttl = ms_in(ttl);
 }
 
 std::string slot_of(std::string_view who) {

@@ -18,8 +18,8 @@ std::string command_name(std::string_view path);
 
 /// Our own description, as a store keeps it beside a hold: host, pid of the supervisor (our parent), user and reason,
 /// with a control character in between. The pid has the command's name after a colon, and of what `acquire` takes the
-/// process to which it is left, or 0, after a blank: "8812:deploy.sh", "8812 4711"; --at-least in ms, --replace and
-/// --newest stand there, too: "8812:deploy.sh >60000", ">0r", ">0n". A dlock that knows less of it reads the number.
+/// process to which it is left, or 0, after a blank: "8812 4711"; of a run --at-least in ms, --replace or --newest, and
+/// the ttl in ms stand there: "8812:deploy.sh >0 30000", ">60000 30000", ">0r 30000", ">0n 30000".
 std::string who_text(const LockSpec& spec);
 std::string who_text(const std::string& reason);
 

@@ -36,6 +36,8 @@ pid_t command_below(pid_t parent) {
   return 0;
 }
 
+WallTime::duration whole(Duration d) { return std::chrono::duration_cast<WallTime::duration>(d); }
+
 }  // namespace
 
 UniqueFd process_of_holder(const Participant& participant, WallTime now) {
@@ -49,10 +51,14 @@ UniqueFd process_of_holder(const Participant& participant, WallTime now) {
   return process;
 }
 
-void find_commands(std::vector<Participant>& holders, WallTime now) {
+void complete_holders(std::vector<Participant>& holders, WallTime now) {
   for (Participant& holder : holders) {
-    const bool runs = !holder.command.empty() && holder.ran.empty() && process_of_holder(holder, now).valid();
-    if (runs) holder.command_pid = command_below(static_cast<pid_t>(holder.pid));
+    if (holder.command.empty() || !holder.ran.empty()) continue;
+    if (holder.until && holder.ttl > Duration(0)) holder.renewed = *holder.until - whole(holder.ttl);
+    if (!process_of_holder(holder, now).valid()) continue;
+    holder.command_pid = command_below(static_cast<pid_t>(holder.pid));
+    const auto seen = look_up_process(static_cast<pid_t>(holder.command_pid));
+    holder.stopped = seen && seen->state == 'T';
   }
 }
 

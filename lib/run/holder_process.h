@@ -13,7 +13,8 @@ namespace dlock {
 /// older than the hold. Invalid if it is not, or if that is not known.
 UniqueFd process_of_holder(const Participant& participant, WallTime now);
 
-/// Finds the processes of the holders' commands (Participant::command_pid), as far as these run on this machine.
-void find_commands(std::vector<Participant>& holders, WallTime now);
+/// Adds what follows from the rest of a holder: the process of its command and whether that is stopped, if it runs on
+/// this machine; when its lease was renewed.
+void complete_holders(std::vector<Participant>& holders, WallTime now);
 
 }  // namespace dlock

@@ -37,7 +37,7 @@ class Loop {
       auto event = session_.next_event(clock_.now());
       if (!event) break;
       busy_ = true;
-      find_commands_of_holders(*event);
+      complete_holders_of(*event);
       if (s_.phase == Phase::kAcquiring) observe_wait(*event);
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
       const auto* unrenewed = std::get_if<Unrenewed>(&*event);
@@ -64,10 +64,10 @@ class Loop {
     return busy_ && s_.phase != Phase::kDone;
   }
 
-  void find_commands_of_holders(SessionEvent& event) {
+  void complete_holders_of(SessionEvent& event) {
     auto* refused = std::get_if<Refused>(&event);
-    if (auto* waiting = std::get_if<Waiting>(&event)) find_commands(waiting->state.holders, clock_.wall());
-    if (refused && refused->state) find_commands(refused->state->holders, clock_.wall());
+    if (auto* waiting = std::get_if<Waiting>(&event)) complete_holders(waiting->state.holders, clock_.wall());
+    if (refused && refused->state) complete_holders(refused->state->holders, clock_.wall());
   }
 
   void observe_wait(const SessionEvent& event) {

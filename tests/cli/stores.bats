@@ -461,6 +461,11 @@ one_pair_of_pids() {
   run -0 dlock inspect "$key"
   [[ "$output" == *"(sh, pid $ours)"* ]]
   [ "$(dlock inspect --json "$key" | jq -c '.holders[0] | [.command_pid, .pid]')" = "$both" ]
+  kill -STOP "$ours"
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"its command is stopped"* ]]
+  dlock inspect --json "$key" | jq -e '.holders[0] | .stopped and (.until == null) == (.renewed == null)'
+  kill -CONT "$ours"
   run -75 dlock run -n --report report "$key" -- true
   [[ "$output" == *"(sh, pid $ours)"* ]]
   [ "$(jq -c '.holder | [.command_pid, .pid]' report)" = "$both" ]

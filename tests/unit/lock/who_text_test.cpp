@@ -65,7 +65,7 @@ TEST_CASE("how a command has ended stands where its holder would be asked to end
   CHECK(revocation_of(ended).empty());
 }
 
-TEST_CASE("records of earlier versions are read, and what is new in ours stands where those look for a number only") {
+TEST_CASE("a record has host, process, user, reason and slot; a lease the process that it is left to") {
   const Participant old = holder_of(
       "ci-4\x1f"
       "8812\x1f"
@@ -83,14 +83,21 @@ TEST_CASE("records of earlier versions are read, and what is new in ours stands 
       "deploy\x1fnightly");
   CHECK(lease.lease);
   CHECK(lease.pid == 0);
-  // Without a command the text is byte for byte that of a dlock that knows of none; with one, the digits come first.
+}
+
+TEST_CASE("the ttl of a run stands after its command, and of a lease there is none") {
   LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "r", .ancestor = {}};
-  CHECK(who_text(spec) == who_text("r"));
   spec.command = "make";
-  const std::string who = who_text(spec);
-  const std::string pid = std::to_string(holder_of(who).pid);
-  const std::string host = holder_of(who).host;
-  CHECK(who.starts_with(host + "\x1f" + pid + ":make\x1f"));
+  spec.ttl = std::chrono::seconds(20);
+  CHECK(holder_of(who_text(spec)).ttl == spec.ttl);
+  CHECK(holder_of(who_text(spec)).command == "make");
+  spec.at_least = std::chrono::minutes(1);
+  spec.supersedes = Supersedes::kNewest;
+  CHECK(holder_of(who_text(spec)).ttl == spec.ttl);
+  CHECK(holder_of(who_text(spec)).at_least == spec.at_least);
+  spec.left_to = 0;
+  CHECK(holder_of(who_text(spec)).ttl == Duration(0));
+  CHECK(holder_of(who_text(spec)).lease);
 }
 
 }  // namespace who_text_test
