@@ -20,7 +20,7 @@ Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const L
                        "leave out --lock-delay, or take it -x");
   }
   if (spec.name.is_path() && spec.left_to) {
-    return unsupported("a file under flock(2) is locked only while a process has it open: no lease keeps flock(1) out",
+    return unsupported("a file is locked only while a process has it open, and a lease has none",
                        "use 'dlock hold', or a key that does not begin with '/'");
   }
   return std::unique_ptr<LockSession>(std::make_unique<local::LocalLock>(context, spec));

@@ -93,7 +93,7 @@ class LockOptions {
     else if (!fits) {
       refuse(*given,
              "a ttl of " + spell_duration(options_.ttl) + " leaves no room for " + spell_duration(options_.kill_after) +
-                 " between TERM and KILL: the ttl must be more than twice that",
+                 " from TERM to KILL, twice",
              "choose a longer --ttl, or leave --kill-after out (it is " + spell_duration(fitting) + " then)");
     }
   }

@@ -93,6 +93,8 @@ void OptionReader::read(Options& options) const {
     if (typed && is_word_taken(row, setting->value()))
       mistake.next = spelled + " took " + in_quotes(setting->value()) + " as its value: write " + spelled + " " +
                      std::string(row.value.name);
+    if (typed && mistake.next.empty())
+      mistake.next = "what it is for: dlock help " + std::string(command_row(command_).name);
   }
   for (const OptionRow& row : option_rows()) check_others(row, options);
 }

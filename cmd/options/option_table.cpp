@@ -164,7 +164,7 @@ constexpr OptionRow kAll[] = {
     Row("if-unavailable", 0, choice("fail|run"), into<&Options::run_if_unavailable>, kForRun,
         "when no backend answers: fail, or run CMD unlocked with a warning",
         {.id = kIfUnavailable, .config = kInDefaults | kInBackend, .preset = "fail"}),
-    Row("connect-timeout", 0, duration("D", 1ns), into<&Options::connect_timeout>, kConnecting,
+    Row("connect-timeout", 0, duration("D", 1ms), into<&Options::connect_timeout>, kConnecting,
         "how long to try an unreachable backend",
         {.config = kInDefaults | kInBackend,
          .preset = "5s",

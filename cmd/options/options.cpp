@@ -269,7 +269,7 @@ class Composer {
   }
 
   static Error useless_for_local(const std::string& option) {
-    return {ErrorCode::kUnsupported, option + " means nothing for the local backend: this machine is always reachable",
+    return {ErrorCode::kUnsupported, option + " means nothing for the local backend, which is always there",
             "leave it out, or choose a backend on the network with --backend URL"};
   }
 

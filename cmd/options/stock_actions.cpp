@@ -169,7 +169,7 @@ std::string same_stock_call(const Options& options, const LockName* id) {
 }
 
 Result<void> read_stock_action(const Arguments& arguments, Options& options) {
-  const std::string actions = "the actions are " + all_actions();
+  const std::string actions = "actions: " + all_actions();
   if (arguments.words.empty()) return usage_error("'dlock stock' needs an action", actions);
   TRY_ASSIGN(const StockActionRow* row, find_stock_action(arguments.words.front(), actions));
   options.stock.emplace().action = row->action;

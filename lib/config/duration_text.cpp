@@ -39,7 +39,7 @@ Error bad_duration(std::string_view text, std::string_view why) {
       .append(text.size() > 40 ? "...'" : "'")
       .append(" is not a duration: ")
       .append(why);
-  return {ErrorCode::kInvalid, std::move(message), "write for example 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h or 1d"};
+  return {ErrorCode::kInvalid, std::move(message), "write for example 10 (seconds), 0.5, 500ms, 1m30s, 2h or 1d"};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -109,13 +109,12 @@ Result<Duration> read_duration(std::string_view text) {
     if (name.empty() && !bare) return bad_duration(text, no_unit(text, rest));
     const Unit* unit = find_unit(bare ? "s" : name);
     if (unit == nullptr) {
-      return bad_duration(text,
-                          "unknown unit '" + std::string(utf8_prefix(name, 20)) + "' (the units are d, h, m, s, ms)");
+      return bad_duration(text, "unknown unit '" + std::string(utf8_prefix(name, 20)) + "' (they are d, h, m, s, ms)");
     }
     if (unit->length >= smallest) return bad_duration(text, "its units are not ordered from large to small");
     smallest = unit->length;
     const std::int64_t part = scale(whole, fraction, unit->length);
-    if (part < 0 || part > kLongestNs - sum) return bad_duration(text, "it is longer than 100 years (36500d)");
+    if (part < 0 || part > kLongestNs - sum) return bad_duration(text, "longer than 100 years (36500d)");
     sum += part;
   }
   return Duration(sum);

@@ -330,9 +330,8 @@ std::string journal_datagram(const Event& event) {
 Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipes) {
   switch (place.kind) {
     case EventPlace::Kind::kOff:
-      return Error{
-          ErrorCode::kMisconfigured, "no events are recorded",
-          "record them: events = \"journald\" below the line [defaults] of the configuration, or --events FILE"};
+      return Error{ErrorCode::kMisconfigured, "no events are recorded",
+                   "record them: events = \"journald\" below [defaults], or --events FILE"};
     case EventPlace::Kind::kDescriptor:
       return Error{ErrorCode::kMisconfigured, "it is not known where the events of " + place.text() + " went",
                    "name the file: --events FILE"};

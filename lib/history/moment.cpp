@@ -121,7 +121,7 @@ Result<WallTime> parse_moment(std::string_view text, WallTime now) {
   if (const auto moment = parse_rfc3339(text)) return *moment;
   if (const auto ago = parse_duration(text)) return now - std::chrono::duration_cast<microseconds>(*ago);
   return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is not a moment",
-               "write how long ago (90s, 1h, 2d), or when: today, yesterday, 03:00, 2026-02-03T03:00:00Z"};
+               "write how long ago (90s, 2d), or when: today, 03:00, 2026-02-03T03:00:00Z"};
 }
 
 Zone zone_at(WallTime time) {

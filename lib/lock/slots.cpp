@@ -15,7 +15,7 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 
 Error bad_slots(std::string message) {
   return {ErrorCode::kInvalid, std::move(message),
-          "names separated by commas, such as db1,db2,db3: each once, of letters, digits and . _ - : / @"};
+          "names with commas between them, each once: letters, digits and . _ - : / @"};
 }
 
 Result<void> check_slot(std::string_view name) {
