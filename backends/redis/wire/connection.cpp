@@ -327,7 +327,8 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
     return {};
   }
   return Error{is_denied(reply) ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
-               name() + " refused database " + std::to_string(settings.database) + ": " + words_of(reply)};
+               name() + " refused database " + std::to_string(settings.database) + ": " + words_of(reply),
+               "its databases begin with 0, and are 16 unless its configuration says more"};
 }
 
 Connection::Connection(ConnectionSettings settings) : Connection(std::move(settings), dial_server) {}
