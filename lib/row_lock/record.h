@@ -57,8 +57,8 @@ struct LockRecord {
   std::uint64_t version = 0;  ///< 0: there is no row
   Mode mode = Mode::kExclusive;
   int permits = 0;
-  std::vector<LeaseHolder> holders;
-  std::vector<LeaseWaiter> waiters;  ///< first come first
+  std::vector<LeaseHolder> holders = {};
+  std::vector<LeaseWaiter> waiters = {};  ///< first come first
   bool ahead = false;  ///< the store's clock has gone back since it was written: what counts from then has to be
                        ///< written as moments
 

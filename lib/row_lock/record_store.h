@@ -12,6 +12,10 @@
 
 namespace dlock {
 
+/// Before a record is read again that another was faster to change: where a hundred change it at the same time, most of
+/// what they send would be in vain.
+Duration race_rest(int races);
+
 /// The rows of one lock. Errors: those of Rows, and Misconfigured for a row that dlock did not write.
 class RecordStore {
  public:
@@ -19,6 +23,8 @@ class RecordStore {
   RecordStore(Rows& rows, const LockName& name, Clock& clock) : rows_(rows), name_(name), clock_(clock) {}
 
   Result<RecordReading> read(const CallLimit& limit);
+  /// The same of its row, as it was read at `now`.
+  Result<RecordReading> understood(const Rows::Row& row, StoreTime now, TimePoint sent) const;
 
   /// Fills the row of a lock that is free, and of which there is nothing else to remember. nullopt: it is not.
   Result<std::optional<RecordReading>> take_free(const LeaseAsk& ask, const CallLimit& limit);
@@ -50,10 +56,12 @@ class RecordStore {
   static Rows::Change note_freed(const std::string& owner, const std::string& by);
   /// Forgets the notes whose time is over.
   void forget_notes(const CallLimit& limit);
+  /// Forgets all of a free lock whose row, without a text, was read. False: it is not as it was.
+  Result<bool> forget(const Rows::Row& free, const CallLimit& limit);
 
  private:
-  Result<RecordReading> understood(const Rows::Row& row, StoreTime now, TimePoint sent) const;
-
+  Result<std::optional<RecordReading>> commit(const Rows::Commit& commit, const std::string& text,
+                                              const CallLimit& limit);
   Rows& rows_;
   const LockName name_;
   Clock& clock_;

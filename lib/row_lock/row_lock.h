@@ -27,7 +27,7 @@ namespace dlock {
 /// A waiter that was not heard of for some seconds is passed over.
 class RowLock final : public LockDriver, private Acquirer {
  public:
-  /// `rows`: of kLockSpace. `spec` is one that no ancestor has joined.
+  /// `rows`: of kLockSpace.
   RowLock(std::unique_ptr<Rows> rows, const LockSpec& spec, const Runtime& runtime);
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
@@ -47,14 +47,15 @@ class RowLock final : public LockDriver, private Acquirer {
   Result<LockState> describe(Control& control) override;
   void withdraw() override;
 
-  Step take_or_queue(const CallLimit& limit);
-  Step decide(RecordReading reading, const CallLimit& limit);
-  Step stand_in_queue(const RecordReading& reading, const CallLimit& limit);
-  Failed failed(Error error) const;
-  Granted granted(const RecordReading& held, std::string slot);
-  Duration look_pause() const;
+  Step take_or_queue(bool first, Control& control);
+  Step decide(const RecordReading& reading, Control& control);
+  Step stand_in_queue(const RecordReading& reading, Control& control);
+  CallLimit limit(Control& control) const;
+  Failed failed(const Error& error, bool& unknown) const;
+  Granted granted(const RecordReading& held);
+  Duration look_pause();
   bool is_alone() const;
-  std::optional<Renewal> renew_alone(const CallLimit& limit);
+  Renewal renewed(const RecordReading& written);
   Result<Renewal> renew_what_is_read(const CallLimit& limit);
   Result<std::string> why_lost(const RecordReading& reading, const CallLimit& limit);
   Result<void> give_back(TimePoint until);
@@ -64,15 +65,17 @@ class RowLock final : public LockDriver, private Acquirer {
   const std::unique_ptr<Rows> rows_;
   RecordStore store_;
   const LeaseAsk ask_;
+  const std::string owner_;
   Acquisition acquisition_;
-  Control* control_ = nullptr;         ///< of acquire(), polled while it is held as well
-  std::optional<RecordReading> seen_;  ///< as it was read or written last; nullopt: not known any more
-  bool listens_ = false;
+  Control* control_ = nullptr;          ///< of acquire(), polled while it is held as well
+  std::optional<RecordReading> seen_;   ///< as it was read or written last; nullopt: not known any more
+  std::optional<bool> listens_;         ///< in the queue; nullopt: not asked yet, or it may have ended
   std::optional<TimePoint> listen_at_;  ///< while it is held
   bool queued_ = false;
   TimePoint next_beat_{};              ///< of the place in the queue
-  std::size_t place_ = 0;              ///< in the queue: before us are so many
+  std::size_t place_ = 0;              ///< in the queue: so many stand before us
   std::optional<Duration> remaining_;  ///< until something ends by itself that keeps us out
+  Duration pause_{0};                  ///< before the next look by ourselves; grows
   bool unknown_take_ = false;          ///< a take was not answered: it may have been done, or be done yet
   bool unknown_ = false;               ///< the same of any other change of ours
   bool held_ = false;

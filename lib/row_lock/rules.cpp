@@ -46,7 +46,7 @@ void set_lease(LeaseHolder& holder, Duration ttl, StoreTime now) {
 }
 
 LeaseTake add(LockRecord record, const LeaseAsk& ask, StoreTime now) {
-  std::string slot = slot_for(record, ask);
+  const std::string slot = slot_for(record, ask);
   record.mode = ask.mode;
   record.permits = ask.permits;
   LeaseHolder& ours = record.holders.emplace_back();
@@ -55,16 +55,15 @@ LeaseTake add(LockRecord record, const LeaseAsk& ask, StoreTime now) {
   ours.who = with_slot(ask.who, slot);
   set_lease(ours, ask.ttl, now);
   leave_queue(record, ask.owner.text());
-  return {std::move(record), std::move(slot)};
+  return {std::move(record)};
 }
 
 /// A lost answer had granted it.
 LeaseTake take_again(LockRecord record, LeaseHolder& ours, const LeaseAsk& ask, StoreTime now) {
   const StoreTime before = ours.until;
   if (now + whole_micros(ask.ttl) > ours.until) set_lease(ours, ask.ttl, now);
-  std::string slot = slot_of(ours.who);
   leave_queue(record, ask.owner.text());
-  return {std::move(record), std::move(slot), before};
+  return {std::move(record), before};
 }
 
 /// How many stand before `ask`.
@@ -116,6 +115,11 @@ LeaseAsk ask_of(const LockSpec& spec) {
 
 const LeaseHolder* find_holder(const LockRecord& record, const std::string& owner) {
   return find(const_cast<LockRecord&>(record), owner);
+}
+
+bool is_queued(const LockRecord& record, const std::string& owner) {
+  return std::any_of(record.waiters.begin(), record.waiters.end(),
+                     [&](const LeaseWaiter& waiter) { return waiter.owner == owner; });
 }
 
 LockRecord first_record(const LeaseAsk& ask) { return add({}, ask, 0).next; }

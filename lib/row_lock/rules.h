@@ -30,7 +30,6 @@ LeaseAsk ask_of(const LockSpec& spec);
 /// The lock can be taken: it is ours once `next` is written.
 struct LeaseTake {
   LockRecord next;
-  std::string slot = {};
   StoreTime before = 0;  ///< it was ours already, because an answer was lost, and is to be written before this moment
 };
 struct LeaseBusy {
@@ -80,6 +79,9 @@ std::optional<LockRecord> ask_back(const LockRecord& record, const LockState& sh
 /// The record without the holders whose lease and lock-delay are over, and the waiters that were not heard of. nullopt:
 /// there are none.
 std::optional<LockRecord> sweep(const LockRecord& record, StoreTime now);
+
+/// Whether `owner` stands in the queue.
+bool is_queued(const LockRecord& record, const std::string& owner);
 
 /// nullptr: `owner` is not among the holders.
 const LeaseHolder* find_holder(const LockRecord& record, const std::string& owner);

@@ -30,12 +30,15 @@ struct RowShelf {
   Duration ahead{0};  ///< of the store's clock
   bool tells = true;
   std::set<std::pair<LockName, std::string>> told = {};  ///< and not heard yet
+  int tellings = 0;
   std::map<LockName, std::map<std::string, Rows::Row>> groups;
   std::map<LockName, Rows::Number> last;
   int calls = 0;
   int fault_at = 0;  ///< the number of the call that fails; 0: none
   Fault fault = Fault::kBefore;
   std::function<void()> between = {};  ///< before each call: what others do
+  bool refuses_writes = false;         ///< but answers reads
+  std::function<void(const Rows::Row& before, const Rows::Row& after)> changed = {};  ///< each row
 };
 
 /// A store that is this process's memory. Who waits for what is told waits on the clock.
@@ -85,6 +88,7 @@ class MemoryRows final : public Rows {
     listens_to_ = {group, key};
     return end() ? Result<bool>(cut_off()) : shelf_.tells;
   }
+  bool has_refused() const override { return refused_; }
   bool heard() override { return listens_to_ && shelf_.told.erase(*listens_to_) > 0; }
   void close() override { listens_to_.reset(); }
 
@@ -107,6 +111,8 @@ class MemoryRows final : public Rows {
 
   Result<Number> carry_out(const LockName& group, const Commit& commit) {
     if (begin()) return cut_off();
+    refused_ = shelf_.refuses_writes;
+    if (refused_) return Error{ErrorCode::kUnavailable, store_ + " is read-only", {}, true};
     const Number number = std::all_of(commit.begin(), commit.end(), [&](const Change& one) { return fits(group, one); })
                               ? make(group, commit)
                               : 0;
@@ -127,13 +133,15 @@ class MemoryRows final : public Rows {
     const Number number = shelf_.last[group] = std::max(shelf_.last[group] + 1, static_cast<Number>(now));
     auto& rows = shelf_.groups[group];
     for (const Change& one : commit) {
+      const Row before = row(group, one.key);
       if (one.kind == Change::Kind::kClear) rows.clear();
       else if (one.kind == Change::Kind::kRemove) rows.erase(one.key);
       else if (one.kind == Change::Kind::kPut || one.kind == Change::Kind::kFill)
         rows[one.key] = {one.text, number, now};
       else if (one.kind == Change::Kind::kAdd)
         rows[one.key] = {added_numbers(rows[one.key].text, one.add), number, now};
-      else if (one.kind == Change::Kind::kTell && shelf_.tells) shelf_.told.emplace(group, one.key);
+      else if (one.kind == Change::Kind::kTell && shelf_.tells) shelf_.told.emplace(group, one.key), ++shelf_.tellings;
+      if (shelf_.changed && rows.contains(one.key)) shelf_.changed(before, rows[one.key]);
     }
     if (rows.empty()) shelf_.groups.erase(group);
     return number;
@@ -141,6 +149,7 @@ class MemoryRows final : public Rows {
 
   RowShelf& shelf_;
   std::optional<std::pair<LockName, std::string>> listens_to_;
+  bool refused_ = false;
   const std::string store_ = "memory:";
 };
 

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/row_lock/row_lock.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/random.h"
+#include "lib/keeper/insist.h"
+#include "lib/lock/lease.h"
+#include "lib/lock/lock_errors.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBudget = 1s;  ///< of a look, and to take back what may have been created
+constexpr Duration kRetryAfter = 10ms;
+constexpr Duration kListenAfter = 100ms;  ///< of a grant: who holds for less need not hear anything
+constexpr Duration kBeat = 2s;            ///< between two signs of life in the queue
+constexpr Duration kAlive = 6s;
+constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
+constexpr Duration kLongestPause = 200ms;
+
+}  // namespace
+
+RowLock::RowLock(std::unique_ptr<Rows> rows, const LockSpec& spec, const Runtime& runtime)
+    : runtime_(runtime),
+      spec_(spec),
+      rows_(std::move(rows)),
+      store_(*rows_, spec_.name, runtime.clock),
+      ask_(ask_of(spec_)),
+      owner_(spec.owner.text()),
+      acquisition_(spec_, runtime_, *this) {}
+
+std::optional<std::variant<Granted, Refused>> RowLock::acquire(Control& control) {
+  control_ = &control;
+  return acquisition_.run(control);
+}
+
+/// For one request: what was answered before it is kept.
+CallLimit RowLock::limit(Control& control) const {
+  return {acquisition_.patience().attempt_end(runtime_.clock.now()), &control};
+}
+
+Acquirer::Attempt RowLock::attempt(TimePoint until, Control& control) {
+  for (int races = 0;; ++races) {
+    auto step = take_or_queue(races == 0, control);
+    if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
+    if (auto* failure = std::get_if<Failed>(&step)) return std::move(*failure);
+    if (std::holds_alternative<Busy>(step) || control.stop_requested() || runtime_.clock.now() >= until) return Busy{};
+    acquisition_.pause(runtime_.clock.now() + race_rest(races), control);
+  }
+}
+
+/// A free lock is taken without a look, unless it is known that it is none.
+RowLock::Step RowLock::take_or_queue(bool first, Control& control) {
+  if (spec_.take && first && !queued_) {
+    const auto taken = store_.take_free(ask_, limit(control));
+    if (!taken) return failed(taken.error(), unknown_take_);
+    if (*taken) return granted(**taken);
+  }
+  auto reading = store_.read(limit(control));
+  if (!reading) return Failed{reading.error(), rows_->has_refused()};
+  acquisition_.patience().heard();
+  seen_ = *reading;
+  return decide(*reading, control);
+}
+
+RowLock::Failed RowLock::failed(const Error& error, bool& unknown) const {
+  unknown = unknown || (error.code == ErrorCode::kUnavailable && !error.undone);
+  return {error, rows_->has_refused()};
+}
+
+RowLock::Step RowLock::decide(const RecordReading& reading, Control& control) {
+  if (!spec_.take && is_free(reading.record, reading.now)) return Granted{};
+  LeaseDecision decision = try_take(reading.record, ask_, reading.now);
+  if (const auto* other = std::get_if<LeaseDisagreement>(&decision))
+    return Failed{held_otherwise(spec_.name, other->held)};
+  const auto* busy = std::get_if<LeaseBusy>(&decision);
+  remaining_ = busy ? std::optional<Duration>(std::chrono::microseconds(busy->remaining)) : std::nullopt;
+  place_ = busy ? busy->place : 0;
+  if (!spec_.take) return Busy{};
+  if (busy) return stand_in_queue(reading, control);
+  auto& take = std::get<LeaseTake>(decision);
+  const auto written = store_.write(reading, {.record = std::move(take.next), .before = take.before}, limit(control));
+  if (!written) return failed(written.error(), unknown_take_);
+  return *written ? Step(granted(**written)) : Again{};
+}
+
+/// Listens first, so that nothing is told in vain. A place is worth having where attempts are not counted.
+RowLock::Step RowLock::stand_in_queue(const RecordReading& reading, Control& control) {
+  queued_ = is_queued(reading.record, owner_);
+  if (!acquisition_.patience().queues()) return Busy{};
+  const bool stands = queued_ && runtime_.clock.now() < next_beat_;
+  if (stands && listens_ && !reading.record.ahead) return Busy{};
+  if (!listens_) {
+    const auto listens = rows_->listen(spec_.name, owner_, limit(control));
+    if (!listens) return Failed{listens.error(), rows_->has_refused()};
+    listens_ = *listens;
+  }
+  const auto written =
+      store_.write(reading, {.record = with_waiter(reading.record, ask_, kAlive, reading.now)}, limit(control));
+  if (!written) return failed(written.error(), unknown_);
+  if (!*written) return Again{};
+  queued_ = true;
+  next_beat_ = runtime_.clock.now() + kBeat;
+  acquisition_.trace("already held on " + rows_->server() + ", queued there");
+  return Busy{};
+}
+
+Granted RowLock::granted(const RecordReading& held) {
+  seen_ = held;
+  unknown_ = unknown_take_ = queued_ = false;
+  held_ = true;
+  leased_at_ = held.sent;
+  listen_at_ = runtime_.clock.now() + kListenAfter;
+  const LeaseHolder* ours = find_holder(held.record, owner_);
+  HeldLock lock{spec_.name, spec_.owner, FencingToken(ours->token), rows_->store()};
+  lock.slot = slot_of(ours->who);
+  return {{std::move(lock)}, lease_deadline(held.sent, spec_.ttl)};
+}
+
+/// Of who is not told anything: who is first looks often, the others more seldom.
+Duration RowLock::look_pause() {
+  pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
+  const Duration pause = pause_ * static_cast<int>(1 + std::min<std::size_t>(place_, 9));
+  return pause / 2 + jitter(pause / 2);
+}
+
+bool RowLock::wait(std::optional<TimePoint> until, Control& control) {
+  if (!acquisition_.patience().queues()) {
+    acquisition_.pause(until, control);
+    return true;
+  }
+  const TimePoint now = runtime_.clock.now();
+  TimePoint next = listens_.value_or(false) ? next_beat_ : now + look_pause();
+  if (remaining_ && *remaining_ > Duration(0)) next = std::min(next, now + *remaining_ + 1ms + jitter(8ms));
+  const auto sleep = [&](std::optional<TimePoint> end) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    rows_->add_interest(fds);
+    runtime_.clock.wait(fds, end);
+  };
+  const auto is_told = [this] {
+    const bool told = rows_->heard();
+    if (told) listens_.reset();  // it may have been the end of the connection
+    return told;
+  };
+  acquisition_.wait_on({is_told, sleep}, earlier(until, next), control);
+  return !acquisition_.patience().is_over(runtime_.clock.now());
+}
+
+/// The holders and waiters now; those of the last look if that was a moment ago.
+Result<LockState> RowLock::describe(Control& control) {
+  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "no waiter is notified"};
+  const WallTime asked = runtime_.clock.wall();
+  if (!acquisition_.patience().is_once() || !seen_) {
+    TRY_ASSIGN(seen_, store_.read({runtime_.clock.now() + kBudget, &control}));
+  }
+  LockState state = state_of(seen_->record, spec_.name, rows_->store(), seen_->now);
+  move_to_our_clock(state, wall_time(seen_->now), asked, runtime_.clock.wall());
+  return state;
+}
+
+/// Out of the queue; and what was taken, or may have been by an unanswered request, is given back.
+void RowLock::withdraw() {
+  if (queued_ || unknown_ || unknown_take_ || held_) {
+    (void)give_back(acquisition_.patience().withdraw_end(runtime_.clock.now(), kBudget));
+  }
+  rows_->close();
+}
+
+/// The record as we know it has no other holder.
+bool RowLock::is_alone() const {
+  return seen_ && !unknown_ && !unknown_take_ && seen_->record.holders.size() == 1 &&
+         seen_->record.holders.front().owner == owner_;
+}
+
+Renewal RowLock::renewed(const RecordReading& written) {
+  seen_ = written;
+  unknown_ = false;
+  leased_at_ = written.sent;
+  const LeaseHolder* ours = find_holder(written.record, owner_);
+  return RenewalRenewed{lease_deadline(written.sent, spec_.ttl), ours ? revocation_of(ours->who) : std::string()};
+}
+
+Renewal RowLock::renew(Control& control, TimePoint until) {
+  if (!spec_.take) return RenewalHeld{};
+  const CallLimit limit{until, &control};
+  if (is_alone()) {
+    const auto next = extend(seen_->record, owner_, spec_.ttl, true, seen_->now);
+    const StoreTime before = seen_->record.holders.front().until;
+    const auto written = store_.write(*seen_, {.record = next.value_or(seen_->record), .before = before}, limit);
+    if (written && *written) return renewed(**written);
+    if (!written) (void)failed(written.error(), unknown_);
+  }
+  const auto answer = insist(
+      runtime_.clock, until, kRetryAfter, [&] { return renew_what_is_read(limit); }, &control);
+  return answer.answer ? *answer.answer : RenewalUnknown{answer.answer.error().message};
+}
+
+Result<Renewal> RowLock::renew_what_is_read(const CallLimit& limit) {
+  for (int races = 0;; ++races) {
+    TRY_ASSIGN(seen_, store_.read(limit));
+    auto next = extend(seen_->record, owner_, spec_.ttl, false, seen_->now);
+    if (!next) {
+      TRY_ASSIGN(auto why, why_lost(*seen_, limit));
+      return Renewal(RenewalLost{std::move(why)});
+    }
+    const StoreTime before = find_holder(seen_->record, owner_)->until;
+    const auto written = store_.write(*seen_, {.record = std::move(*next), .before = before}, limit);
+    if (!written) return failed(written.error(), unknown_).error;
+    if (*written) return renewed(**written);
+    if (!rest(runtime_.clock, std::min(limit.until, runtime_.clock.now() + race_rest(races)), limit.control) ||
+        runtime_.clock.now() >= limit.until)
+      return Error{ErrorCode::kUnavailable, "others change " + spec_.name.text() + " all the time"};
+  }
+}
+
+/// Our hold is not in the record that was read.
+Result<std::string> RowLock::why_lost(const RecordReading& reading, const CallLimit& limit) {
+  TRY_ASSIGN(const auto by, store_.freed_by(owner_, limit));
+  if (!by.empty()) return forced_by(by);
+  if (find_holder(reading.record, owner_)) return "its lease ended by the clock of " + rows_->store();
+  return is_free(reading.record, reading.now) ? rows_->store() + " no longer has this lock (it expired, or was deleted)"
+                                              : "it has another holder on " + rows_->store();
+}
+
+/// Whoever asks for the lock back, or frees it, tells its holder, which the record then tells more.
+Renewal RowLock::held(TimePoint now) {
+  if (listen_at_ && now >= *listen_at_) {
+    const auto listens = rows_->listen(spec_.name, owner_, {now + kBudget, control_});
+    listen_at_ = listens ? std::nullopt : std::optional(runtime_.clock.now() + kBudget);
+  }
+  if (!rows_->heard()) return RenewalHeld{};
+  listen_at_ = now;
+  return renew(*control_, now + std::min<Duration>(kBudget, spec_.ttl / 6));
+}
+
+/// At the version that we know, and if that is not there any more, at the one that is.
+Result<void> RowLock::give_back(TimePoint until) {
+  bool unanswered = unknown_ || unknown_take_;
+  const auto make = [&](const RecordReading& reading) -> std::optional<RecordStore::Next> {
+    auto next = dlock::give_back(reading.record, owner_, reading.now);
+    // A take of ours may still be on its way.
+    if (!next && unknown_take_) next = given_up(reading.record, owner_);
+    return next ? std::optional(RecordStore::Next{.record = std::move(*next)}) : std::nullopt;
+  };
+  auto known = unanswered ? std::optional<RecordReading>() : std::exchange(seen_, std::nullopt);
+  const auto done = store_.rewrite(make, {until}, &unanswered, std::move(known));
+  unknown_ = unanswered;
+  if (!done) return done.error();
+  unknown_take_ = held_ = queued_ = false;
+  return *done || unanswered ? Result<void>() : not_held(spec_.name);
+}
+
+Result<void> RowLock::release(TimePoint until) { return spec_.take ? give_back(until) : Result<void>(); }
+
+/// Nothing is asked about a lease that has just begun: nothing can go wrong with it any more.
+Result<void> RowLock::leave(const LeaveSpec& spec, TimePoint until) {
+  const bool stays = spec.ran.empty() && spec.ttl == spec_.ttl;
+  if (!spec_.take || (stays && has_just_begun(leased_at_, runtime_.clock.now(), spec.ttl))) return {};
+  const auto make = [&](const RecordReading& reading) -> std::optional<RecordStore::Next> {
+    auto next = extend(reading.record, owner_, spec.ttl, true, reading.now, spec.ran);
+    if (!next) return std::nullopt;
+    return RecordStore::Next{.record = std::move(*next), .before = find_holder(reading.record, owner_)->until};
+  };
+  seen_.reset();
+  TRY_ASSIGN(const auto left, store_.rewrite(make, {until}, &unknown_));
+  return left ? Result<void>() : not_held(spec_.name);
+}
+
+}  // namespace dlock
