@@ -51,21 +51,19 @@ type_all() { # PAGE [SKIPPED]
 @test "dlock(1)" {
   start_redis one
   here redis://locks.example "$(redis_url one)"
-  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two,serve-preview.sh} "$BATS_TEST_TMPDIR"/bin/{sync-orders,fetch}
-  export url=https://files.example/1 GIT_SHA=8f3c2d1
+  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two,serve-preview.sh} "$BATS_TEST_TMPDIR"/bin/sync-orders
+  export GIT_SHA=8f3c2d1
   type_all dlock.1 1
   [ "$(cat "$calls")" = "sync-orders under sync
 deploy.sh --all under deploy/prod
 deploy.sh --all under deploy/prod
-deploy.sh --all under deploy/prod
-fetch https://files.example/1 under downloads
 run-tests --database db1 under test-db
 report under table
 rebuild under table
 step-one under deploy
 step-two under deploy
-serve-preview.sh under preview/main
-deploy.sh --all under deploy/prod" ]
+deploy.sh --all under deploy/prod
+serve-preview.sh under preview/main" ]
   # The last one is about a lock that somebody has.
   start_watched holder dlock run -q deploy/prod -- sleep 100
   wait_until is_held deploy/prod
