@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian's cross-compiler for arm64, with the libraries of that architecture (scripts/cross-arm64 sets up both). What has
+# Debian's cross-compiler for arm64, with the libraries of that architecture (scripts/cross-arm64 sets up both); debian/rules
+# takes the file cmake/ARCHITECTURE.cmake when it builds packages for another architecture. What has
 # to run while it is built runs under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -13,7 +13,6 @@
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
 #   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
 #   servers.bash    the servers of its tests (scripts/start-test-servers); none: it needs none
-#   package/        description, copyright and lintian of its package; none: it is in no package
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their
 # scripts (cmake/lua.cmake). NAME/backend.h must declare
@@ -133,12 +132,10 @@ function(dlock_add_stock_keeper name)
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 
-# For the packages: what TARGET is linked from stands in a map of the linker (cmake/static-built-using reads it).
+# For the packages: what TARGET is linked from stands in a map of the linker (debian/static-built-using reads it).
 function(dlock_note_links target component)
-  set(map ${CMAKE_BINARY_DIR}/maps/${target}.map)
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/maps)
-  target_link_options(${target} PRIVATE -Wl,-Map=${map})
-  set_property(GLOBAL APPEND PROPERTY dlock_maps_${component} ${map})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/maps/${component})
+  target_link_options(${target} PRIVATE -Wl,-Map=${CMAKE_BINARY_DIR}/maps/${component}/${target}.map)
 endfunction()
 
 # libc stays shared: names of hosts are resolved by its modules.
@@ -158,7 +155,7 @@ function(dlock_keeper_program name)
   target_link_libraries(dlock-${name} PRIVATE dlock_cmd dlock_registry_dlock-${name})
   set_target_properties(dlock-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock)
   if(DLOCK_STATIC AND component STREQUAL dlock)
-    dlock_link_for_start(dlock-${name} ${dlock_hardened_static_link})
+    dlock_link_for_start(dlock-${name})
   elseif(DLOCK_STATIC)
     dlock_link_with_names(dlock-${name})
   elseif(NOT DLOCK_SANITIZE)
@@ -170,15 +167,17 @@ endfunction()
 
 function(dlock_find_openssl)
   if(NOT TARGET dlock_shared_ssl)
-    # Loaded by the programs, not linked into them, as zlib is: their security updates need no new dlock.
+    # Loaded by the programs, not linked into them: their security updates need no new dlock.
     dlock_find_library(dlock_shared_ssl libssl.so openssl/ssl.h libssl-dev)
     dlock_find_library(dlock_shared_crypto libcrypto.so openssl/ssl.h libssl-dev)
     target_link_libraries(dlock_shared_ssl INTERFACE dlock_shared_crypto)
   endif()
 endfunction()
 
-# A library of a Debian package; its absence is told by the package's name. With a MODULE of pkg-config, what
-# stands behind the library on the linker's command line is what the package says (Libs.private, Requires.private).
+# A library of a Debian package; its absence is told by the package's name. FILE says which: libNAME.so, whose security
+# updates need no new dlock, unless the manual of packagers (debian/README.source) has a reason for the archive. With a
+# MODULE of pkg-config, what stands behind an archive on the linker's command line is what the package says
+# (Libs.private, Requires.private).
 function(dlock_find_library target file header package)
   find_library(${target}_LIBRARY ${file})
   find_path(${target}_INCLUDE ${header})
@@ -207,8 +206,6 @@ function(dlock_link_private target module package)
   foreach(name ${${target}_STATIC_LIBRARIES})
     if(name MATCHES "^(dl|m|pthread|rt)$")  # the C library, which is linked as the program is
       target_link_libraries(${target} INTERFACE ${name})
-    elseif(TARGET dlock_shared_${name})
-      target_link_libraries(${target} INTERFACE dlock_shared_${name})  # OpenSSL and zlib
     elseif(NOT name IN_LIST ${target}_LIBRARIES)
       dlock_archive(${name} ${module})
       target_link_libraries(${target} INTERFACE dlock_${name})

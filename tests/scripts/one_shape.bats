@@ -47,7 +47,10 @@ lacking() { # TREE NAME
   grep -q '^lock *|' "$folder/conformance.txt" 2>/dev/null || echo 'a store for locks in conformance.txt'
   grep -qx "  $2" "$1/backends/CMakeLists.txt" || echo 'a line in backends/CMakeLists.txt'
   if ! grep -q "^dlock_add_backend($2)" "$folder/backend.cmake" 2>/dev/null; then
-    for file in servers.bash package/{description,copyright,lintian}; do [ -e "$folder/$file" ] || echo "$file"; done
+    [ -e "$folder/servers.bash" ] || echo servers.bash
+    grep -qx "Package: dlock-$2" "$root/debian/control" || echo "a stanza dlock-$2 in debian/control"
+    [ -e "$root/debian/dlock-$2.lintian-overrides" ] || echo "debian/dlock-$2.lintian-overrides"
+    grep -q "^Suggests: .*\bdlock-$2\b" "$root/debian/control" || echo 'its name in Suggests of debian/control'
     [ -e "$root/man/dlock-$2.7.scd" ] || echo "man/dlock-$2.7.scd"
   fi
 }
