@@ -15,13 +15,12 @@ set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG")
 if(NOT DLOCK_SANITIZE)
   string(APPEND CMAKE_CXX_FLAGS_RELEASE " -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2")
 endif()
-# Position-independent, and read-only after its start: for every program that talks to a network.
+# Position-independent, and read-only after its start: every program.
 set(dlock_hardened_module_link -Wl,-z,relro -Wl,-z,now)
 set(dlock_hardened_link -pie ${dlock_hardened_module_link})
-set(dlock_hardened_static_link -static-pie -Wl,-z,relro -Wl,-z,now)
-# Links a program fully statically (-static or -static-pie, and what else that takes), as few pages of it as can be.
+# Links a program fully statically, as few pages of it as can be.
 function(dlock_link_for_start target)
-  target_link_options(${target} PRIVATE ${ARGN} -Wl,--gc-sections
+  target_link_options(${target} PRIVATE -static-pie ${dlock_hardened_module_link} -Wl,--gc-sections
     -Wl,-z,noseparate-code)  # one mapping less, and two faults
 endfunction()
 if(DLOCK_WERROR)

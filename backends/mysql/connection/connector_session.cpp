@@ -159,7 +159,6 @@ void end_process(int status, void* /*unused*/) {
 
 void ConnectorSession::prepare_library() {
   mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
-  mysql_port = MYSQL_PORT;  // otherwise /etc/services is asked for it, which opens fifty files
   driver();
   on_exit(end_process, nullptr);  // after the driver, so that it is called before the driver goes
   WireGuard::watch_library();
