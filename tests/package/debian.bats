@@ -26,6 +26,18 @@ module=usr/libexec/dlock/dlock-tls.so
   done
 }
 
+# bats test_tags=all
+@test "lintian finds no error in the source package and warns of nothing" {
+  version=$(dpkg-parsechangelog -l "$root/debian/changelog" -S Version)
+  source=$BATS_TEST_TMPDIR/dlock-${version%-*}
+  mkdir "$source"
+  tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$source" -xf -
+  cd "$BATS_TEST_TMPDIR"
+  tar --exclude="${source##*/}/debian" -czf "dlock_${version%-*}.orig.tar.gz" "${source##*/}"
+  (cd "$source" && dpkg-buildpackage -S -us -uc -d) >log 2>&1
+  run -0 lintian --allow-root --display-info --pedantic --fail-on error,warning --tag-display-limit 0 ./*_source.changes
+}
+
 @test "every program is position-independent" {
   [ "$(programs | wc -l)" -ge 6 ]
   for program in $(programs | grep -v "/$module\$"); do
