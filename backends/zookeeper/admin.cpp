@@ -5,7 +5,7 @@
 #include <set>
 
 #include "backends/zookeeper/lock/names.h"
-#include "backends/zookeeper/lock/session_takeover.h"
+#include "backends/zookeeper/lock/standing_leases.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/rows/row_nodes.h"
@@ -21,8 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
-constexpr Duration kSession = 10s;       ///< nothing of ours depends on it
-constexpr Duration kModeBudget = 200ms;  ///< to learn whether a server is alone
+constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 
 /// The directory of the lock that this node shows to be in use; nullopt if it shows none. A semaphore has its leases,
 /// and the gate before them, in folders below.
@@ -37,11 +36,9 @@ std::optional<std::string> lock_directory_of(Recipe recipe, const TreeNode& node
   return is_counted ? parent_of(node.path) : node.path;
 }
 
-/// The node that keeps the place of this one: the same family and number, by another GUID.
-std::string stand_in(const std::string& path) {
-  const std::string name = base_of(path);
-  const auto parsed = parse_node_name(name);
-  return parsed ? parent_of(path) + "/" + Guid::random().node(parsed->family) + name.substr(name.size() - 10) : path;
+/// A lease under which no command runs.
+bool is_left(const ParticipantNode& holder) {
+  return holder.opens && (holder.ours->left_to || !holder.participant.ran.empty());
 }
 
 /// Writes into the node of `holder`, if it is still as it was read.
@@ -100,7 +97,7 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   if (calls_) calls_->receive();
   if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {
     calls_.reset();
-    TRY_ASSIGN(auto calls, ensemble_.connect(kSession, nullptr, until, nullptr));
+    TRY_ASSIGN(auto calls, ensemble_.connect(kSession, until, nullptr));
     calls_ = std::move(calls);
   }
   return calls_.get();
@@ -127,7 +124,7 @@ Result<Calls*> ZookeeperAdmin::reached_session() {
 Result<std::vector<ParticipantNode>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
   TRY_ASSIGN(const auto directory, directory_of(ensemble_.root(), name));
   return in_session(until, [&](Calls& calls) {
-    return read_present(calls, ensemble_.recipe(), directory, kMostListed, until, nullptr);
+    return read_present(calls, ensemble_.recipe(), directory, kMostListed, clock_, until, nullptr);
   });
 }
 
@@ -138,7 +135,7 @@ Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
 
 LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until) {
   LockState state = state_of(name, store(), present);
-  clock_.move_to_ours(state, *calls_, ensemble_.root(), until, nullptr);
+  clock_.move_to_ours(state, *calls_, until, nullptr);
   return state;
 }
 
@@ -182,7 +179,7 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<ParticipantNode>& holders,
                                     TimePoint until) {
   std::vector<Change> changes;
   for (const ParticipantNode& holder : holders) {
-    if (!holder.ours) continue;
+    if (!holder.ours || is_left(holder)) continue;
     HolderRecord data = *holder.ours;
     data.freed_by = by;
     data.heard = false;
@@ -193,45 +190,35 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<ParticipantNode>& holders,
   if (!told || told->code != Code::kOk) return;
   const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
   for (const ParticipantNode& holder : holders) {
-    if (holder.ours) wait_to_be_heard(holder, heard_by);
+    if (holder.ours && !is_left(holder)) wait_to_be_heard(holder, heard_by);
   }
 }
 
-/// One transaction, with what keeps their place for as long as a lock-delay wants.
+/// One transaction, with a lease in each place for as long as its lock-delay wants.
 Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, TimePoint until) {
-  Duration delay{0};
+  const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
   std::vector<Change> changes;
   for (const ParticipantNode& holder : holders) {
     changes.push_back(delete_node(holder.path));
     if (ensemble_.recipe() == Recipe::kSimple) {
-      TRY_ASSIGN(const auto version, stamp_one_node(*calls_, holder.path, holder.participant.token, until));
-      changes.back().version = version;
+      TRY_ASSIGN(const auto version, stamp_one_node(*calls_, holder.path, holder.stat.czxid, until));
+      if (!version) return changed;
+      changes.back().version = *version;
     }
     if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
-    delay = std::max(delay, holder.ours->lock_delay);
-    HolderRecord data = *holder.ours;
-    data.owner = std::string(data.owner.size(), '0');
-    data.pid = 0;
-    data.reason = kDelayAfterForce;
-    changes.push_back(create_node(stand_in(holder.path), encode(data), NodeKind::kEphemeral));
+    HolderRecord delay = *holder.ours;
+    delay.owner = std::string(delay.owner.size(), '0');
+    delay.pid = 0;
+    delay.lasts = Duration(0);
+    changes.push_back(create_node(parent_of(holder.path) + "/" + lease_name(base_of(holder.path)), encode(delay)));
   }
-  if (delay > Duration(0)) {  // a session without a keeper ends by itself after the delay
-    calls_.reset();
-    TRY_ASSIGN(auto calls, ensemble_.connect(delay, nullptr, until, nullptr));
-    calls_ = std::move(calls);
-  }
-  const auto done = calls_->call(ask_change(changes), until, nullptr);
-  if (delay > Duration(0)) {
-    calls_->session().abandon();
-    calls_.reset();
-  }
-  if (!done) return done.error();
-  if (done->code == Code::kOk) return {};
-  if (done->code == Code::kNotEmpty) {
+  TRY_ASSIGN(const auto done, calls_->call(ask_change(changes), until, nullptr));
+  if (done.code == Code::kOk) return {};
+  if (done.code == Code::kNotEmpty) {
     return Error{ErrorCode::kUnsupported, "one of these nodes has nodes below it; nothing was freed",
                  "delete it by hand if nothing uses the nodes below it, or choose another key"};
   }
-  return Error{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
+  return changed;
 }
 
 Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,
@@ -266,77 +253,30 @@ Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown
   return asked;
 }
 
-Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files,
-                                               TimePoint until) {
-  TRY_ASSIGN(auto lease, files.read(owner));
-  if (lease && lease->name == name && lease->store == store()) return std::move(*lease);
-  TRY_ASSIGN(const auto present, present_at(name, until));
-  for (const ParticipantNode& one : present) {
-    if (!one.holds || one.participant.owner != owner.text()) continue;
+Result<ParticipantNode> ZookeeperAdmin::lease_of(const LockName& name, const Owner& owner, TimePoint until) {
+  TRY_ASSIGN(auto present, present_at(name, until));
+  for (ParticipantNode& one : present) {
+    if (!one.holds || one.participant.owner != owner.text() || !is_hold(one.participant.standing)) continue;
+    if (is_left(one)) return std::move(one);
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a process (pid " + std::to_string(one.participant.pid) + " on " +
-                     one.participant.host + "), or its lease was taken by another user or on another machine",
-                 "a lease on ZooKeeper is renewed and released where it was taken: its session is in a file there"};
+                     one.participant.host + "), not by a lease",
+                 "end that process, or: dlock force-release " + name.typed()};
   }
   return not_held(name);
 }
 
-Result<ZookeeperAdmin::LeaseInHand> ZookeeperAdmin::take_in_hand(const LockName& name, const Owner& owner,
-                                                                 TimePoint until) {
-  TRY_ASSIGN(auto files, LeaseFiles::open(false));
-  TRY_ASSIGN(auto locked, files.lock(owner, until, runtime_.clock));
-  TRY_ASSIGN(auto lease, lease_of(name, owner, files, until));
-  return LeaseInHand{std::move(files), std::move(locked), std::move(lease)};
-}
-
 Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const TimePoint until = soon();
-  TRY_ASSIGN(const auto ours, take_in_hand(name, owner, until));
-  if (ours.lease.timeout != ttl + ours.lease.lock_delay && !stands_alone(ours.lease.key.server)) {
-    runtime_.clock.sleep_until(std::min(ours.lease.settled, runtime_.clock.now() + kLongestHalfTick));
-  }
-  const auto renewed = renew_lease(ensemble_, ours.lease, ttl, until);
-  if (!renewed && renewed.error().code == ErrorCode::kLost) ours.files.remove(owner);
-  if (!renewed) return renewed.error();
-  DetachedLease again = ours.lease;
-  again.timeout = ttl + again.lock_delay;
-  again.key = *renewed;
-  (void)ours.files.write(again);  // its time counts from now
-  return HeldLock{name, owner, again.token, store()};
-}
-
-/// One that is alone hears once how long a session is to last: no follower repeats what it was made for.
-bool ZookeeperAdmin::stands_alone(const std::string& server) const {
-  if (server.empty()) return false;
-  const auto srvr = ask_server(server, "srvr", runtime_.clock.now() + kModeBudget, runtime_.clock);
-  return srvr && parse_answer(*srvr)["Mode"] == "standalone";
-}
-
-/// A lease of `acquire --watch-pid` has a keeper, with a session that cannot be taken over: its nodes are deleted, and
-/// the keeper sees that. False: no such lease is there.
-Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& owner, TimePoint until) {
-  TRY_ASSIGN(auto present, present_at(name, until));
-  std::erase_if(present, [&](const ParticipantNode& one) {
-    const bool watched = one.ours && one.ours->left_to.value_or(0) > 0;
-    return !one.holds || !watched || one.participant.owner != owner.text();
-  });
-  if (present.empty()) return false;
-  for (ParticipantNode& one : present) one.ours->lock_delay = Duration(0);  // it ends in order
-  TRY(free(present, until));
-  return true;
+  TRY_ASSIGN(const auto lease, lease_of(name, owner, until));
+  TRY(renew_lease(*calls_, lease.path, owner, ttl, until));
+  return HeldLock{name, owner, lease.participant.token, store()};
 }
 
 Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
-  const auto ours = take_in_hand(name, owner, until);
-  if (!ours && ours.error().code == ErrorCode::kUnsupported) {
-    TRY_ASSIGN(const auto released, release_watched(name, owner, until));
-    if (released) return {};
-  }
-  if (!ours) return ours.error();
-  auto ended = end_lease(ensemble_, ours->lease, until);
-  if (ended || ended.error().code == ErrorCode::kLost) ours->files.remove(owner);
-  return ended;
+  TRY_ASSIGN(const auto lease, lease_of(name, owner, until));
+  return release_lease(*calls_, lease.path, owner, until);
 }
 
 /// The check alone: a server cannot keep other checks out for as long as a command runs.
@@ -350,18 +290,18 @@ Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken to
   return UniqueFd();
 }
 
-Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept) {
-  const auto files = LeaseFiles::open(false);
-  if (!files) return {};
-  for (const Owner& owner : files->owners()) {
-    const auto lease = files->read(owner);
-    if (!lease || !*lease || (*lease)->store != store()) continue;
-    TRY_ASSIGN(const auto node, calls_->call_until(ask_stat((*lease)->paths.front()), until, nullptr));
-    if (node.code == Code::kOk && node.stat.ephemeral_owner == (*lease)->key.id) continue;
-    if (!dry_run) files->remove(owner);
-    swept.push_back({(*lease)->name, "the session of a lease that has ended"});
+/// nullopt: it is no lease that is over.
+Result<std::optional<Swept>> ZookeeperAdmin::sweep_lease(const std::string& path, bool dry_run, TimePoint until) {
+  TRY_ASSIGN(const auto node, calls_->call_until(ask_data(path), until, nullptr));
+  const auto lease = node.code == Code::kOk ? lease_in(node.stat, node.data) : std::nullopt;
+  if (!lease || end_of_delay(*lease, node.stat) >= clock_.now(*calls_, until, nullptr)) return std::optional<Swept>();
+  if (!dry_run) {
+    TRY_ASSIGN(const auto left, remove_if_over(*calls_, path, clock_, until, nullptr));
+    if (left) return std::optional<Swept>();
   }
-  return {};
+  const bool is_counted = base_of(parent_of(path)) == "leases";
+  const auto name = name_of_directory(ensemble_.root(), is_counted ? parent_of(parent_of(path)) : parent_of(path));
+  return name ? std::optional(Swept{*name, "a lease that has ended"}) : std::nullopt;
 }
 
 /// Only directories that dlock has made: what others made may mean something to them while it is empty. Deepest first,
@@ -373,6 +313,14 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
   std::vector<Swept> swept;
   std::set<std::string> gone;
   for (auto node = tree.rbegin(); node != tree.rend(); ++node) {
+    for (const std::string& child : node->children) {
+      const auto parsed = parse_node_name(child);
+      if (!parsed || !parsed->is_lease) continue;
+      TRY_ASSIGN(auto lease, sweep_lease(node->path + "/" + child, dry_run, until));
+      if (!lease) continue;
+      gone.insert(node->path + "/" + child);
+      swept.push_back(std::move(*lease));
+    }
     const auto name = name_of_directory(ensemble_.root(), node->path);
     const bool is_empty = std::all_of(node->children.begin(), node->children.end(), [&](const std::string& child) {
       return gone.contains(node->path + "/" + child);
@@ -389,7 +337,6 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
     gone.insert(node->path);
     swept.push_back({*name, "an empty lock directory"});
   }
-  TRY(sweep_leases(dry_run, until, swept));
   RowSession stocks(ensemble_, runtime_);
   TRY_ASSIGN(auto left, sweep_rows(stocks, kStockSpace, dry_run, {until}));
   std::move(left.begin(), left.end(), std::back_inserter(swept));

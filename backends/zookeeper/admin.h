@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/session/calls.h"
@@ -44,7 +43,7 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
 class ZookeeperAdmin final : public AdminCommon {
  public:
   ZookeeperAdmin(Ensemble ensemble, const Runtime& runtime)
-      : AdminCommon(runtime.clock), ensemble_(std::move(ensemble)), runtime_(runtime) {}
+      : AdminCommon(runtime.clock), ensemble_(std::move(ensemble)), runtime_(runtime), clock_(ensemble_.root()) {}
 
   const std::string& store() const override { return ensemble_.store(); }
   Result<LockState> inspect(const LockName& name) override;
@@ -72,21 +71,12 @@ class ZookeeperAdmin final : public AdminCommon {
   std::invoke_result_t<Read, Calls&> in_session(TimePoint until, const Read& read);
   Result<std::vector<ParticipantNode>> present_at(const LockName& name, TimePoint until);
   LockState shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until);
-  /// The lease of `owner` in this store. Lost if there is none, Unsupported if `owner` holds `name` by a process.
-  Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
-  /// A lease of this user; while `lock` is open, no other dlock renews or releases it.
-  struct LeaseInHand {
-    LeaseFiles files;
-    UniqueFd lock;
-    DetachedLease lease;
-  };
-  Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
-  bool stands_alone(const std::string& server) const;
-  Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
+  /// The node of `owner`'s lease. Lost if there is none, Unsupported if `owner` holds `name` by a process.
+  Result<ParticipantNode> lease_of(const LockName& name, const Owner& owner, TimePoint until);
   void wait_to_be_heard(const ParticipantNode& holder, TimePoint until);
   void tell_who_frees(const std::vector<ParticipantNode>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<ParticipantNode>& holders, TimePoint until);
-  Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
+  Result<std::optional<Swept>> sweep_lease(const std::string& path, bool dry_run, TimePoint until);
 
   Ensemble ensemble_;
   const Runtime runtime_;

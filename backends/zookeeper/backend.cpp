@@ -2,7 +2,6 @@
 #include "backends/zookeeper/backend.h"
 
 #include "backends/zookeeper/admin.h"
-#include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/lock.h"
 
 namespace dlock {
@@ -19,9 +18,13 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
   if (spec.fair && ensemble.recipe() == zookeeper::Recipe::kSimple) {
     return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave the option out, or use recipe=curator"};
   }
-  if (spec.take && (spec.left_to == 0 || spec.at_least > Duration(0))) {
-    const auto files = zookeeper::LeaseFiles::open(true);
-    TRY(files ? files->check() : files.error());
+  if (spec.left_to.value_or(0) > 0) {
+    return Error{ErrorCode::kUnsupported, "a lease on ZooKeeper is kept by no process that could see another one end",
+                 "give it a --ttl instead, or use: dlock hold " + spec.name.typed()};
+  }
+  const bool stays = spec.left_to || spec.at_least > Duration(0) || spec.lock_delay > Duration(0);
+  if (spec.take && stays) {
+    TRY(zookeeper::check_leases(ensemble.recipe()));
   }
   TRY_ASSIGN(auto queues, zookeeper::queues_of(ensemble.recipe(), directory, spec.mode, spec.permits));
   return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(

@@ -191,7 +191,7 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
     findings.insert(findings.end(), some.begin(), some.end());
   }
   const TimePoint session_until = runtime.clock.now() + runtime.patience;
-  auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
+  auto calls = ensemble.connect(kForEver, session_until, nullptr);
   const bool only_one_is_silent = addresses->size() == 1 && findings.front().verdict == Finding::Verdict::kWarn;
   if (!calls) {
     if (only_one_is_silent) findings.clear();  // the session's error says so as well

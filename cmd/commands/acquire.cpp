@@ -58,11 +58,13 @@ int leave_hold_around(const LockTaking& taking, const Runtime& runtime) {
 }
 
 /// All but the end of the last line, which comes when the rest is written: who reads lines takes none before that.
-Result<void> print_handle(const Options& options, const SupervisorState& s, const Runtime& runtime, Output& out) {
+/// `began`: before it was left, which is when the ttl begins where the store gave less until then.
+Result<void> print_handle(const Options& options, const SupervisorState& s, TimePoint began, const Runtime& runtime,
+                          Output& out) {
   std::optional<WallTime> until;
   if (!options.watch_pid) {
-    const Duration left = s.deadline ? *s.deadline - runtime.clock.now() : options.ttl;
-    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(left);
+    const TimePoint end = s.deadline && s.lease >= options.ttl ? *s.deadline : began + options.ttl;
+    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(end - runtime.clock.now());
   }
   std::string text = granted_text(options, "dlock.acquire/2", s.locks, until);
   text.pop_back();
@@ -78,9 +80,10 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (taking.state().outcome != Outcome::kGranted) return taking.explain();
 
   if (shortens_hold_around(taking)) return leave_hold_around(taking, runtime);
+  const TimePoint began = runtime.clock.now();
   const auto detached = taking.session().detach(*taking.plan().lease);
   if (!detached) return fail(runtime.log, detached.error());
-  if (const auto printed = print_handle(options, taking.state(), runtime, out); !printed) {
+  if (const auto printed = print_handle(options, taking.state(), began, runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
     release(taking, runtime);
     return status;

@@ -126,11 +126,6 @@ Result<void> check_once(const Options& options) {
     return usage_error("--once needs a KEY: a file has no place for its slots",
                        "such as nightly instead of " + key.typed());
   }
-  for (const BackendUrl& url : options.backends) {
-    if (url.family != "zookeeper") continue;
-    return Error{ErrorCode::kUnsupported, "--once: " + url.redacted() + " remembers nothing without a session",
-                 "use Redis, MySQL or this machine; man 7 dlock compares them"};
-  }
   return {};
 }
 

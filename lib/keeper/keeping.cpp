@@ -12,7 +12,6 @@ namespace {
 
 /// The supervisor, messages of the store, a timer, and who enters.
 constexpr std::size_t kMostInterest = 5;
-constexpr Duration kLeastReleaseBudget = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -29,7 +28,6 @@ void Keeping::run() {
   Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
   if (granted.lease > Duration(0)) lease_ = granted.lease;
-  if (holds_ && lease_ < spec_.at_least) return refuse_short_lease();
   kept_until_ = clock_.now() + spec_.at_least;
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
@@ -39,16 +37,6 @@ void Keeping::run() {
   taken_up_ = !holds_;
   heard_at_ = clock_.now();
   hold();
-}
-
-/// A lease that the store ends earlier must not be relied on.
-void Keeping::refuse_short_lease() {
-  (void)lock_.release(clock_.now() + kLeastReleaseBudget);  // not confirmed: it ends by itself
-  link_.tell(Refused{{ErrorCode::kUnsupported,
-                      "the store gives leases of " + human_duration(lease_) + ", and --at-least asks for " +
-                          human_duration(spec_.at_least),
-                      "choose a shorter --at-least, or let the servers grant longer leases"},
-                     std::nullopt});
 }
 
 void Keeping::trace(const std::string& step) const { log_.verbose(spec_.name.text() + ": " + step); }

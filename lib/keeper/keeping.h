@@ -38,7 +38,6 @@ class Keeping {
  private:
   void trace(const std::string& step) const;
   void trace_grant(const Granted& granted) const;
-  void refuse_short_lease();
   bool freshen(Granted& granted);
   void hold();
   std::optional<TimePoint> unheard_at() const;

@@ -32,6 +32,7 @@ constexpr std::pair<const char*, bool Fixture::*> kAbilities[] = {
     {"revokes", &Fixture::revokes},
     {"freed_at_once", &Fixture::freed_at_once},
     {"detaches", &Fixture::detaches},
+    {"watches", &Fixture::watches},
     {"tokens", &Fixture::tokens},
     {"tells_end", &Fixture::tells_end},
     {"fence_stays_open", &Fixture::fence_stays_open},

@@ -28,6 +28,7 @@ struct Fixture {
   bool revokes = true;           ///< a holder can be asked to end
   bool freed_at_once = true;     ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
+  bool watches = true;           ///< a lease can last as long as a process
   bool tokens = true;            ///< each grant has a fencing token
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
   bool fence_stays_open = true;  ///< an open fence keeps other checks out

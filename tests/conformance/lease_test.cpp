@@ -178,6 +178,7 @@ TEST_CASE("a renewal without the owner is lost, and never takes a lock") {
 TEST_CASE("a lease that watches a process ends with it") {
   on_every_backend("watch", [](World& w) {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
+    if (skips(w, !w.fixture.watches, "no lease of a process")) return;
     const pid_t watched = fork();
     if (watched == 0) {
       for (;;) pause();

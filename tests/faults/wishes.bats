@@ -38,7 +38,6 @@ on_each_server() {
     [ "${DLOCK_TEST_EVERY_STORE-}" ] || return 0
   done
 }
-remembers() { [ "$kind" != zookeeper ]; }
 bounce() { kill_server one && "$restart" one; }
 kill_both() { kill -KILL "$(pid_of "$1")" "$(keeper_of "$1")"; } # NAME
 is_waiting() { has "$1" waiters "$key"; }                     # N
@@ -84,7 +83,6 @@ at_least() {
 @test "--at-least: servers that come back while it is waited for, runs, is kept, and when processes are killed beside" { on_each_server at_least; }
 
 once() {
-  remembers || return 0
   start_watched h dlock run -q -t 10s "$key" -- work h
   wait_until filled h.began
   start_watched a dlock run -q --once s -t 10s "$key" -- work a

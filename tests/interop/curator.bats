@@ -76,6 +76,17 @@ children() { ask k children "$path"; } # of kazoo k
   run -75 attempt true
 }
 
+@test "a lease without a process: Curator waits behind it, and goes on when gc or a dlock has removed it" {
+  curator c
+  lease_shuts_out c mutex
+  key+=-counted path+=-counted
+  lease_shuts_out c semaphore:1 --permits 1
+  key+=-rw path+=-rw
+  use_recipe rw
+  lease_shuts_out c write --shared
+  lease_shuts_out c read
+}
+
 # bats test_tags=all
 @test "several keys at once and Curator's multi lock: one common path is enough to shut out" {
   curator c

@@ -27,6 +27,12 @@ teardown() { end_world; }
   both_hold k read --shared
 }
 
+@test "a lease without a process: kazoo waits behind it, and goes on when gc or a dlock has removed it" {
+  kazoo k
+  lease_shuts_out k lock
+  lease_shuts_out k write --shared
+}
+
 # bats test_tags=all
 @test "kazoo reads who holds and who waits among dlock's nodes" {
   kazoo k

@@ -114,6 +114,28 @@ both_hold() {
   ask "$1" free y
 }
 
+# lease_shuts_out PEER FAMILY [DLOCK-OPTION...]: PEER waits behind a lease that no process keeps, and goes on when that is
+# over and gc, or a dlock behind it, has removed it.
+lease_shuts_out() {
+  echo "$2 of $1 behind a lease ${*:3}"
+  run -0 --separate-stderr dlock acquire --ttl 2s "${@:3}" "$key"
+  tell "$1" take x "$2" "$path" 20000
+  wait_until has 1 waiters "$key"
+  run -0 dlock gc
+  [[ "$output" != *"$key"* ]]
+  wait_until lease_is_swept
+  [ "$(hear "$1")" = "held x" ]
+  ask "$1" free x
+  run -0 --separate-stderr dlock acquire --ttl 2s "${@:3}" "$key"
+  tell "$1" take x "$2" "$path" 20000
+  wait_until has 1 waiters "$key"
+  start_watched late dlock run -q "$key" -- true
+  [ "$(hear "$1")" = "held x" ]
+  ask "$1" free x
+  [ "$(how_ended late)" = "exit 0" ]
+}
+lease_is_swept() { dlock gc | grep -q "$key: a lease that has ended"; }
+
 each_shuts_out_the_other() {
   theirs_shuts_out "$@"
   ours_shuts_out "$@"

@@ -73,6 +73,7 @@ Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& cloc
 }
 
 constexpr Duration kAskNamesAgain = std::chrono::seconds(1);
+constexpr Duration kReadAgain = std::chrono::minutes(1);
 
 bool are_same(const std::vector<std::string>& some, const std::vector<std::string>& others) {
   return std::set<std::string>(some.begin(), some.end()) == std::set<std::string>(others.begin(), others.end());
@@ -98,24 +99,36 @@ Result<Settings> settings_of(const BackendUrl& url) {
   return settings;
 }
 
-void ServerClock::move_to_ours(LockState& state, Calls& calls, const std::string& root, TimePoint until,
-                               Control* control) {
+void ServerClock::move_to_ours(LockState& state, Calls& calls, TimePoint until, Control* control) {
   if (state.holders.empty() && state.waiters.empty()) return;
-  if (calls.clock().now() >= read_again_at_) read(calls, root, until, control);
+  if (calls.clock().now() >= read_again_at_) read(calls, until, control);
   if (theirs_) move_to_our_clock(state, *theirs_, asked_, answered_);
 }
 
-void ServerClock::read(Calls& calls, const std::string& root, TimePoint until, Control* control) {
-  const std::string path = own_directory(root, "clock-" + random_hex(8));
+WallTime ServerClock::now(Calls& calls, TimePoint until, Control* control) {
+  const TimePoint now = calls.clock().now();
+  if (now >= read_again_at_) read(calls, until, control);
+  if (!theirs_) return calls.clock().wall();
+  return *theirs_ + std::chrono::floor<std::chrono::microseconds>(calls.clock().now() - read_at_);
+}
+
+void ServerClock::read(Calls& calls, TimePoint until, Control* control) {
+  const std::string path = own_directory(root_, "clock-" + random_hex(8));
   const Change creation = create_node(path, "", NodeKind::kEphemeral);
-  asked_ = calls.clock().wall();
+  const WallTime asked = calls.clock().wall();
   const auto created = calls.call(ask_creation(creation), until, control);
-  answered_ = calls.clock().wall();
-  read_again_at_ = calls.clock().now() + std::chrono::minutes(1);
-  theirs_.reset();
+  read_again_at_ = calls.clock().now() + kReadAgain;
   if (!created || created->code != Code::kOk) return;
+  seen(WallTime(std::chrono::milliseconds(created->changed.front().stat.ctime)), calls.clock());
+  asked_ = asked;
   calls.forget(calls.send(ask_change({delete_node(path)})));
-  theirs_ = WallTime(std::chrono::milliseconds(created->changed.front().stat.ctime));
+}
+
+void ServerClock::seen(WallTime stamp, Clock& ours) {
+  theirs_ = stamp;
+  asked_ = answered_ = ours.wall();
+  read_at_ = ours.now();
+  read_again_at_ = read_at_ + kReadAgain;
 }
 
 Duration timeout_to_ask(Duration ttl, Duration lock_delay) { return ttl + ttl / 2 + lock_delay; }
@@ -246,10 +259,9 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   return addresses_;
 }
 
-Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const SessionKey* attach, TimePoint until,
-                                                 Control* control) {
+Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, TimePoint until, Control* control) {
   TRY_ASSIGN(const auto servers, addresses(until, control));
-  auto calls = open({servers, digest_of(*settings_), timeout, attach ? std::optional(*attach) : std::nullopt});
+  auto calls = open({servers, digest_of(*settings_), timeout, std::nullopt});
   if (calls && moving_) (*calls)->find_servers_by([moving = moving_](TimePoint now) { return moving->look(now); });
   return calls;
 }
@@ -260,10 +272,6 @@ Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until,
   TRY_ASSIGN(auto session, open_({servers, digest_of(*settings_), timeout, calls.key()}));
   calls.take_up_in(std::move(session));
   return {};
-}
-
-Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const SessionKey& attach) {
-  return open({{attach.server}, digest_of(*settings_), timeout, attach});
 }
 
 Result<std::unique_ptr<Calls>> Ensemble::open(const SessionSettings& settings) {

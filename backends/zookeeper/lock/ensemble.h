@@ -34,33 +34,30 @@ struct Settings {
 /// Misconfigured for a path that ZooKeeper does not allow, or a user without a password.
 Result<Settings> settings_of(const BackendUrl& url);
 
-/// The leader's clock, which stamps the nodes: known by the time of a node that is made for that, and deleted again,
-/// once a minute.
+/// The leader's clock, which stamps the nodes: known by the time of a node that is made for that below `root`, and
+/// deleted again, once a minute.
 class ServerClock {
  public:
-  /// Moves the times in `state` to our clock. Leaves them alone where we may not make a node below `root`.
-  void move_to_ours(LockState& state, Calls& calls, const std::string& root, TimePoint until, Control* control);
+  explicit ServerClock(std::string root) : root_(std::move(root)) {}
+
+  /// Moves the times in `state` to our clock. Leaves them alone where we may not make that node.
+  void move_to_ours(LockState& state, Calls& calls, TimePoint until, Control* control);
+
+  /// What it shows now, or a little less; what ours shows where we may not make that node.
+  WallTime now(Calls& calls, TimePoint until, Control* control);
+
+  /// A change that was answered just now bears this stamp.
+  void seen(WallTime stamp, Clock& ours);
 
  private:
-  void read(Calls& calls, const std::string& root, TimePoint until, Control* control);
+  void read(Calls& calls, TimePoint until, Control* control);
 
+  const std::string root_;
   TimePoint read_again_at_{};
   std::optional<WallTime> theirs_;
   WallTime asked_{};  ///< our clock, before theirs was read and after that
   WallTime answered_{};
-};
-
-/// A session that the locks of one process share with other users of it. It ends when its last user lets go of it.
-/// Single-threaded.
-class SharedSession {
- public:
-  virtual ~SharedSession() = default;
-
-  /// The present session, or a new one if that has ended or is_shut_out(). Errors as of Ensemble::connect().
-  virtual Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) = 0;
-
-  /// Called when nodes of the caller may be left in the session: share() hands it out no more, so that it ends soon.
-  virtual void close() = 0;
+  TimePoint read_at_{};
 };
 
 /// The arithmetic between a lease of dlock and a session of ZooKeeper. Pure. A holder believes in its lock for two
@@ -96,14 +93,11 @@ class Ensemble {
 
   /// Resolves the hosts (again only while there is no connection) and starts a session; it is not connected yet.
   /// Unavailable if no host has an address by `until`.
-  Result<std::unique_ptr<Calls>> connect(Duration timeout, const SessionKey* attach, TimePoint until, Control* control);
+  Result<std::unique_ptr<Calls>> connect(Duration timeout, TimePoint until, Control* control);
 
   /// For a session that is_shut_out(): asks the servers whether they still know it. Then `calls` goes on with it,
   /// otherwise it reports that it has expired. REQUIRES: the caller holds nothing in it.
   Result<void> ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control);
-
-  /// Attaches to a session at the server that it was connected to last. REQUIRES: attach.server is not empty.
-  Result<std::unique_ptr<Calls>> connect_again(Duration timeout, const SessionKey& attach);
 
   /// "10.0.0.1:2181": numeric, shuffled by the library.
   Result<std::vector<std::string>> addresses(TimePoint until, Control* control);

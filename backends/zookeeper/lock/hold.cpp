@@ -4,8 +4,6 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/lock.h"
-#include "backends/zookeeper/lock/session_takeover.h"
-#include "lib/base/human_text.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::zookeeper {
@@ -14,9 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kWatchAgain = 1s;  ///< after a watch that could not be set
-constexpr Duration kTouchPause = 100ms;
-constexpr Duration kOutage = 300ms;  ///< without a connection, after which the session is asked about anew
-constexpr Duration kSyncBudget = 1s;
+constexpr Duration kOutage = 300ms;   ///< without a connection, after which the session is asked about anew
+/// The session of who takes a lease is not needed any more when the lease is there.
+constexpr Duration kTakingTtl = 30s;
 
 /// nullopt: the data of our node ask for nothing.
 std::optional<RevocationRequested> revocation_in(const std::optional<HolderRecord>& told, const std::string& data) {
@@ -32,21 +30,7 @@ TimePoint ZookeeperLock::believed() const {
 }
 
 ZookeeperLock::~ZookeeperLock() {
-  if (!calls_ || shared_) return;
-  if (keep_session_) outlast_first_touches();
-  if (keep_session_) calls_->session().abandon();
-  else calls_->session().close();
-}
-
-/// After the session was given another timeout than it was made for.
-void ZookeeperLock::outlast_first_touches() {
-  const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
-  for (bool last = false; !last;) {
-    last = runtime_.clock.now() >= until;
-    (void)calls_->call(ask_sync(held_), runtime_.clock.now() + kSyncBudget, nullptr);
-    const TimePoint next = runtime_.clock.now() + kTouchPause;
-    while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
-  }
+  if (calls_) calls_->session().close();
 }
 
 /// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
@@ -68,6 +52,7 @@ bool ZookeeperLock::is_to_be_read(TimePoint now) const {
 /// Events that came during it are read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   release_gates();
+  if (auto answer = keep_by_session(until)) return *answer;
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send(ask_sync(held_))};
   const bool asked = is_to_be_read(sent);
@@ -81,7 +66,7 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
     }
     const auto answer = calls_->answer(tickets[i], until, &control);
     if (!answer) failed = answer.error();
-    else if (i > 0) gone = gone || !is_ours(*answer);
+    else if (i > 0) gone = gone || !contenders_.back().is_ours(*answer);
   }
   if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
   if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
@@ -112,7 +97,7 @@ std::optional<TimePoint> ZookeeperLock::wake_at() const {
 /// Servers that have lost their data close each connection of a session that has seen them, and never say that it has
 /// ended: one that has seen nothing is notified. Each renewal in it reads our nodes after a sync.
 std::optional<TimePoint> ZookeeperLock::asks_anew_at() const {
-  const auto out = calls_ && !shared_ ? calls_->out_since() : std::nullopt;
+  const auto out = calls_ ? calls_->out_since() : std::nullopt;
   return out && out != asked_anew_ ? std::optional(*out + kOutage) : std::nullopt;
 }
 
@@ -127,6 +112,10 @@ Renewal ZookeeperLock::held(TimePoint now) {
     (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
   }
   release_gates();
+  if (contenders_.back().is_unsure()) {  // the node may have gone for another one of ours: a renewal finds it
+    watch_again(kWatchAgain);
+    return RenewalHeld{};
+  }
   const bool changed = calls_->take_fired(held_);
   const bool due = watch_at_ && now >= *watch_at_;
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
@@ -136,12 +125,6 @@ Renewal ZookeeperLock::held(TimePoint now) {
   // In front of those that are under way, which may bring who frees the lock.
   watching_.insert(watching_.begin(), calls_->send(ask_data(held_, true)));
   return RenewalHeld{};
-}
-
-/// Under recipe=simple the next holder's node has the same name.
-bool ZookeeperLock::is_ours(const Answer& node) const {
-  const auto token = contenders_.back().token();
-  return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
 }
 
 RenewalLost ZookeeperLock::lost_by_deletion() {
@@ -164,7 +147,7 @@ Renewal ZookeeperLock::judge_watched() {
     if (!answer) {
       watched_by_ = 0;
       watch_at_ = runtime_.clock.now() + kWatchAgain;
-    } else if (!is_ours(*answer)) {
+    } else if (!contenders_.back().is_ours(*answer)) {
       return lost_by_deletion();
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
       hear(*told);
@@ -183,107 +166,77 @@ void ZookeeperLock::hear(HolderRecord told) {
   calls_->forget(calls_->send(ask_change({set_node(held_, encode(told))})));
 }
 
-/// The next holder's node may have taken the place of ours, and a deletion cannot distinguish them: the end of our
-/// session can.
-Result<void> ZookeeperLock::end_one_node(TimePoint until) {
-  if (const auto ours = check_nodes(*calls_, {held_}, until); !ours) return ours;
-  return end_session(ensemble_, *calls_, until);
-}
-
 /// Our node goes with the session where we have no right to delete it.
 Result<void> ZookeeperLock::remove_node(TimePoint until) {
   auto removed = contenders_.back().remove(until);
-  if (removed || removed.error().code != ErrorCode::kDenied || shared_) return removed;
+  if (removed || removed.error().code != ErrorCode::kDenied) return removed;
   calls_->end();
   return {};
 }
 
 Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take) return {};
-  if (std::exchange(keep_session_, false)) {
-    if (const auto files = LeaseFiles::open(false)) files->remove(spec_.owner);
-  }
-  if (!calls_) {  // leave() has failed
-    if (auto again = take_session_again(kLastTimeout, until); !again) return again;
-  }
-  const auto released = is_one_node() ? end_one_node(until) : remove_node(until);
+  const auto released = remove_node(until);
   if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
-  if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->close();
   return released;
 }
 
-/// The session lives on without us, so that it can be taken over.
-void ZookeeperLock::detach_session() {
-  left_ = {calls_->key(), contenders_.back().token()};
-  made_for_ = calls_->timeout();
-  calls_->session().abandon();
-  contenders_.clear();  // they refer to it
-  calls_.reset();
+Duration ZookeeperLock::timeout_to_ask() const {
+  const Duration ttl = spec_.left_to ? std::min<Duration>(spec_.ttl, kTakingTtl) : spec_.ttl;
+  return zookeeper::timeout_to_ask(ttl, spec_.lock_delay);
 }
 
-/// The session again, for `timeout` from now, and our nodes in it.
-Result<void> ZookeeperLock::take_session_again(Duration timeout, TimePoint until) {
-  TRY_ASSIGN(auto taken, take_over(ensemble_, left_.key, timeout, until));
-  const TimePoint began = began_;
-  use(std::move(taken));
-  began_ = began;
-  contenders_.back().adopt(held_, static_cast<std::int64_t>(left_.token.value()), sent_);
+/// What is held is watched where it is now.
+Result<void> ZookeeperLock::keep(ContenderStore::Kept how, HolderRecord data, TimePoint until) {
+  ContenderStore& contender = contenders_.back();
+  data.slot = slot_;
+  data.token = contender.token();
+  const TimePoint began = runtime_.clock.now();
+  const bool was_kept = contender.kept() == how;
+  TRY(contender.keep(how, encode(data), until));
+  if (!was_kept) kept_since_ = began;
+  held_ = contender.path();
+  watch_again(Duration(0));
   return {};
 }
 
-/// A lease without a keeper lasts as long as its session.
-Duration ZookeeperLock::timeout_to_ask() const {
-  if (spec_.left_to == 0) return spec_.ttl + spec_.lock_delay;
-  return zookeeper::timeout_to_ask(spec_.ttl, spec_.lock_delay);
+void ZookeeperLock::watch_again(Duration later) {
+  calls_->take_fired(held_);
+  for (const std::uint64_t ticket : std::exchange(watching_, {})) calls_->forget(ticket);
+  watched_by_ = 0;
+  watch_at_ = runtime_.clock.now() + later;
 }
 
-/// For those who look, and who would ask its holder to end; the lease is as good without it.
-void ZookeeperLock::tell_end(const LeaveSpec& lease, TimePoint until) {
-  HolderRecord data = record_of(spec_);
-  data.slot = slot_;
-  data.revoked = ran_word(lease.ran);
-  data.at_least = lease.ttl;  // from this change of the node on: the node is as old as our wait
-  (void)calls_->call_until(ask_change({set_node(held_, encode(data))}), until, nullptr);
+/// A lease of ours that ends `ttl` from now: its node tells how long it lasts from its creation on.
+HolderRecord ZookeeperLock::lease_of(Duration ttl) const {
+  HolderRecord record = record_of(spec_);
+  record.lasts = ttl;
+  if (contenders_.back().kept() == ContenderStore::Kept::kAsLease) record.lasts += runtime_.clock.now() - kept_since_;
+  return record;
 }
 
-/// From now on the session is as long as the lease, and known from a file alone.
+/// Of --at-least: as soon as the session is sure to last for the rest of it. nullopt: there is nothing to be done, or
+/// it is done.
+std::optional<Renewal> ZookeeperLock::keep_by_session(TimePoint until) {
+  if (contenders_.back().kept() != ContenderStore::Kept::kAsLease) return std::nullopt;
+  const Duration rest = kept_since_ + spec_.at_least - runtime_.clock.now();
+  if (rest > lease_within(calls_->timeout(), spec_.ttl, spec_.lock_delay)) return std::nullopt;
+  const auto kept = keep(ContenderStore::Kept::kBySession, record_of(spec_), until);
+  if (kept) return std::nullopt;
+  if (kept.error().code == ErrorCode::kLost) return RenewalLost{kept.error().message};
+  return RenewalUnknown{kept.error().message};
+}
+
 Result<void> ZookeeperLock::leave(const LeaveSpec& spec, TimePoint until) {
   if (!spec_.take) return {};
-  const Duration ttl = spec.ttl;
-  const Duration timeout = ttl + spec_.lock_delay;
-  if (timeout <= Duration(0)) return release(until);
+  if (spec.ttl + spec_.lock_delay <= Duration(0)) return release(until);
+  TRY(check_leases(ensemble_.recipe()));
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
-  const bool is_made_for_it = timeout == timeout_to_ask();
-  if (!is_made_for_it) detach_session();
-  if (auto again = is_made_for_it ? Result<void>() : take_session_again(timeout, until); !again) {
-    Error error = again.error();
-    if (error.code == ErrorCode::kUnavailable) {
-      error.message += "; unless it can be released before, " + spec_.name.text() +
-                       " is free when its session ends, in " + human_duration(std::max(made_for_, timeout));
-    }
-    return error;
-  }
-  if (const auto ours = check_nodes(*calls_, {held_}, until); !ours) return ours;
-  if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
-  if (!spec.ran.empty()) tell_end(spec, until);
-  if (ttl > Duration(0)) {
-    TRY_ASSIGN(const auto files, LeaseFiles::open(true));
-    files.sweep_old();
-    auto written = files.write({spec_.name,
-                                spec_.owner,
-                                ensemble_.store(),
-                                calls_->key(),
-                                contenders_.back().token(),
-                                spec_.lock_delay,
-                                timeout,
-                                {held_},
-                                began_ + kLongestHalfTick});
-    if (!written) return written.error();
-    lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
-  }
-  keep_session_ = true;
-  return {};
+  HolderRecord lease = lease_of(spec.ttl);
+  if (spec.ran.empty()) lease.left_to = 0;
+  else lease.revoked = ran_word(spec.ran);
+  return keep(ContenderStore::Kept::kAsLease, std::move(lease), until);
 }
 
 }  // namespace dlock::zookeeper

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backends/zookeeper/lock/ensemble.h"
-#include "backends/zookeeper/lock/session_takeover.h"
+#include "backends/zookeeper/lock/standing_leases.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/human_text.h"
@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kFirstWatch = 200ms;   ///< a lock held for less is not worth watching
 constexpr Duration kWithdrawBudget = 1s;  ///< to take back what may have been created
+constexpr Duration kLookAgain = 1min;     ///< at what is waited for, whatever was missed
 constexpr Duration kGatePasses = 1s;      ///< whoever does not pass it by then is stopped
 constexpr int kGoneTries = 5;
 constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
@@ -26,14 +27,14 @@ constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is show
 }  // namespace
 
 ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory,
-                             std::vector<QueueDirectory> queues, const Runtime& runtime, SharedSession* shared)
+                             std::vector<QueueDirectory> queues, const Runtime& runtime)
     : ensemble_(std::move(ensemble)),
       spec_(std::move(spec)),
       directory_(std::move(directory)),
       queues_(std::move(queues)),
       runtime_(runtime),
-      shared_(shared),
-      acquisition_(spec_, runtime_, *this) {}
+      acquisition_(spec_, runtime_, *this),
+      clock_(ensemble_.root()) {}
 
 /// For one request: what was answered before it is kept. A session outlives the silence of a server.
 TimePoint ZookeeperLock::asked_by() {
@@ -45,46 +46,20 @@ TimePoint ZookeeperLock::asked_by() {
 Result<void> ZookeeperLock::connect(Control& control) {
   const Duration timeout = timeout_to_ask();
   if (calls_ && calls_->state() != SessionState::kExpired) {
-    if (!calls_->is_shut_out()) return {};
-    if (!shared_) return ensemble_.ask_anew(*calls_, timeout, asked_by(), &control);
+    return calls_->is_shut_out() ? ensemble_.ask_anew(*calls_, timeout, asked_by(), &control) : Result<void>();
   }
   contenders_.clear();  // they refer to the old session
   passed_ = 0;
+  watched_by_ = 0;
   calls_.reset();
-  if (shared_) {
-    TRY_ASSIGN(auto calls, shared_->share(asked_by(), &control));
-    use(std::move(calls));
-    return {};
-  }
-  TRY_ASSIGN(auto calls, ensemble_.connect(timeout, nullptr, asked_by(), &control));
-  use(std::move(calls));
+  TRY_ASSIGN(calls_, ensemble_.connect(timeout, asked_by(), &control));
+  const std::string data = encode(record_of(spec_));
+  contenders_.reserve(queues_.size());
+  for (const QueueDirectory& queue : queues_) contenders_.emplace_back(*calls_, queue, data);
   const int servers = ensemble_.server_count();
   if (acquisition_.patience().is_once())
     calls_->give_up_after(servers + (servers % 2 == 0 ? 1 : 0));  // see server_list()
   return {};
-}
-
-void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
-  calls_ = std::move(calls);
-  watched_by_ = 0;
-  began_ = runtime_.clock.now();
-  const std::string data = encode(record_of(spec_));
-  contenders_.reserve(queues_.size());
-  for (const QueueDirectory& queue : queues_) contenders_.emplace_back(*calls_, queue, data);
-}
-
-Granted ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::string path, std::int64_t czxid, TimePoint sent) {
-  use(std::move(calls));
-  contenders_.back().adopt(path, czxid, sent);
-  held_ = std::move(path);
-  sent_ = previously_sent_ = sent;
-  watch_at_ = runtime_.clock.now() + kFirstWatch;
-  return {{}, believed(), lease_within(calls_->timeout(), spec_.ttl, spec_.lock_delay)};
-}
-
-void ZookeeperLock::released() {
-  held_.clear();
-  for (ContenderStore& contender : contenders_) contender.forget();
 }
 
 std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& control) {
@@ -147,6 +122,7 @@ Result<ZookeeperLock::Tried> ZookeeperLock::try_once(Control& control) {
     if (key && key->code == Code::kNoNode && !again) continue;  // what has refused us has gone since
     if (!key || key->stat.ephemeral_owner == 0) return tried;
     waited_for_ = directory_;
+    waited_version_ = key->stat.version;
     return Tried::kBusy;
   }
 }
@@ -181,11 +157,14 @@ Result<QueueTurn> ZookeeperLock::pass(ContenderStore& contender, Control& contro
   for (int gone = 0; gone <= kGoneTries; ++gone) {
     TRY_ASSIGN(auto turn, contender.enter(asked_by(), &control));
     acquisition_.patience().heard();
+    const auto removed = remove_over(contender, turn, control);
+    if (!removed && turn.kind != QueueTurn::Kind::kHolds) return removed.error();
+    if (removed && *removed && turn.kind != QueueTurn::Kind::kHolds) continue;
     if (turn.kind == QueueTurn::Kind::kDisagrees) return disagreement();
     if (turn.kind != QueueTurn::Kind::kGone) return turn;
     // Our place in the queue was deleted. A server that was cut off may not know it yet.
     if (calls_->was_taken_up()) {
-      close_session();
+      calls_->end();
       return Error{ErrorCode::kLost, "our node in " + directory_ + " is gone"};
     }
     contender.forget();
@@ -193,13 +172,28 @@ Result<QueueTurn> ZookeeperLock::pass(ContenderStore& contender, Control& contro
   return Error{ErrorCode::kUnavailable, "our node in " + directory_ + " is deleted again and again"};
 }
 
+/// Whether one of them was. The others are looked at again when they are over.
+Result<bool> ZookeeperLock::remove_over(const ContenderStore& contender, const QueueTurn& turn, Control& control) {
+  lease_over_.reset();
+  bool removed = false;
+  for (const std::string& lease : turn.leases) {
+    TRY_ASSIGN(const auto again, remove_if_over(*calls_, contender.path_of(lease), clock_, asked_by(), &control));
+    lease_over_ = earlier(lease_over_, again);
+    removed = removed || !again;
+  }
+  return removed;
+}
+
 /// It is free: the directory is empty, since a contender that leaves is followed by the next.
 Result<ZookeeperLock::Tried> ZookeeperLock::see_whether_free(Control& control) {
-  TRY_ASSIGN(const auto present, read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control));
+  TRY_ASSIGN(const auto present,
+             read_present(*calls_, ensemble_.recipe(), directory_, 0, clock_, asked_by(), &control));
   acquisition_.patience().heard();
   const bool is_held = std::any_of(present.begin(), present.end(), [](const ParticipantNode& p) { return p.holds; });
   if (!is_held) return Tried::kFree;
   waited_for_ = present.back().path;
+  waited_version_ = present.back().is_read ? present.back().stat.version : 0;
+  lease_over_ = first_end(present, runtime_.clock.now(), clock_.now(*calls_, asked_by(), &control));
   return Tried::kBusy;
 }
 
@@ -218,7 +212,7 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
   }
   const auto watched = watch(control);
   if (!watched || !*watched) return true;
-  const TimePoint look_at = runtime_.clock.now() + spec_.ttl;
+  const auto look_at = earlier(lease_over_, runtime_.clock.now() + std::min<Duration>(spec_.ttl, kLookAgain));
   const bool woken = wait_in_session([this] { return is_woken(); }, earlier(look_at, until), control);
   return woken || calls_->out_since() || !acquisition_.patience().is_over(runtime_.clock.now());
 }
@@ -227,7 +221,7 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
 Result<bool> ZookeeperLock::watch(Control& control) {
   if (waited_for_.empty()) return contenders_[passed_].watch(turn_, asked_by(), &control);
   TRY_ASSIGN(const auto seen, calls_->call(ask_stat(waited_for_, true), asked_by(), &control));
-  return seen.code == Code::kOk;
+  return seen.code == Code::kOk && seen.stat.version == waited_version_;
 }
 
 /// An attempt is worth it: because of what has happened, or to find out what the matter is with the session.
@@ -261,10 +255,10 @@ bool ZookeeperLock::wait_in_session(const std::function<bool()>& is_ready, std::
 Result<LockState> ZookeeperLock::describe(Control& control) {
   if (!calls_) return Error{ErrorCode::kUnavailable, "not connected"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
-  TRY_ASSIGN(auto present, read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control));
+  TRY_ASSIGN(auto present, read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, clock_, until, &control));
   const std::string own = spec_.take && passed_ < contenders_.size() ? contenders_[passed_].path() : "";
   LockState state = state_of(spec_.name, ensemble_.store(), present, own);
-  clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
+  clock_.move_to_ours(state, *calls_, until, &control);
   return state;
 }
 
@@ -283,6 +277,9 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
     }
     sent_ = contenders_.back().sent();
     previously_sent_ = contenders_.back().previously_sent();
+  }
+  if (spec_.at_least > lease) {  // longer than the session is sure to last without us
+    TRY(keep(ContenderStore::Kept::kAsLease, lease_of(spec_.at_least), asked_by()));
   }
   calls_->forget_fired();
   watch_at_ = runtime_.clock.now() + kFirstWatch;
@@ -312,25 +309,13 @@ void ZookeeperLock::withdraw() {
   passed_ = 0;
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // no server was reached
   const TimePoint until = runtime_.clock.now() + kWithdrawBudget;
-  if (is_one_node()) {
-    if (is_in_queue()) (void)end_session(ensemble_, *calls_, until);
-    return;
-  }
   bool may_not = false;
   for (auto contender = contenders_.rbegin(); contender != contenders_.rend(); ++contender) {
     const auto removed = contender->remove(until);
     if (removed || removed.error().code == ErrorCode::kLost) contender->forget();
-    else may_not = may_not || shared_ || removed.error().code != ErrorCode::kUnavailable;
+    else may_not = may_not || removed.error().code != ErrorCode::kUnavailable;
   }
-  if (may_not) close_session();
-}
-
-/// With all that cannot be removed. Nothing refers to a shared one any more, which ends with its last user.
-void ZookeeperLock::close_session() {
-  if (!shared_) return calls_->end();
-  shared_->close();
-  contenders_.clear();
-  calls_.reset();
+  if (may_not) calls_->end();
 }
 
 }  // namespace dlock::zookeeper

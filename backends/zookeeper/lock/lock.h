@@ -15,21 +15,14 @@
 
 namespace dlock::zookeeper {
 
-/// One lock, in a session of its own, so that ending the session removes all nodes of the lock, whatever goes wrong; a
-/// shared session is closed instead, and ends with its last user. Each renewal is a sync, which the leader answers
-/// only while the session lives. Single-threaded.
+/// One lock, in a session of its own, so that ending the session removes all nodes of the lock, whatever goes wrong,
+/// but a lease (standing_leases.h). Each renewal is a sync, which the leader answers only while the session lives.
+/// Single-threaded.
 class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
   ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<QueueDirectory> queues,
-                const Runtime& runtime, SharedSession* shared = nullptr);
+                const Runtime& runtime);
   ~ZookeeperLock() override;
-
-  /// Holds the lock without acquire(): a transaction of the caller, sent at `sent`, has made its node `path` in the
-  /// shared session `calls`, with this czxid. Returns how long it is held; names no lock.
-  Granted adopt(std::shared_ptr<Calls> calls, std::string path, std::int64_t czxid, TimePoint sent);
-  /// The node of the held lock, for a caller whose own transaction removes it and who then calls released().
-  const std::string& node() const { return held_; }
-  void released();
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
@@ -53,10 +46,10 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool may_begin_anew(const Error& error, TimePoint until);
   Result<Tried> pass_queues(Control& control);
   Result<QueueTurn> pass(ContenderStore& contender, Control& control);
+  Result<bool> remove_over(const ContenderStore& contender, const QueueTurn& turn, Control& control);
   bool is_next_soon(TimePoint until, Control& control);
   Result<Tried> see_whether_free(Control& control);
   Result<void> connect(Control& control);
-  void use(std::shared_ptr<Calls> calls);
   Result<bool> watch(Control& control);
   bool is_woken();
   bool wait_in_session(const std::function<bool()>& is_ready, std::optional<TimePoint> until, Control& control);
@@ -65,13 +58,14 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::string warning() const;
   Error disagreement() const;
   bool is_in_queue() const;
-  void close_session();
-  void outlast_first_touches();
   void release_gates();
   TimePoint asked_by();
   Duration timeout_to_ask() const;
   TimePoint believed() const;
-  bool is_ours(const Answer& node) const;
+  Result<void> keep(ContenderStore::Kept how, HolderRecord data, TimePoint until);
+  HolderRecord lease_of(Duration ttl) const;
+  std::optional<Renewal> keep_by_session(TimePoint until);
+  void watch_again(Duration later);
   bool has_news() const;
   std::optional<TimePoint> asks_anew_at() const;
   bool is_watched() const;
@@ -79,20 +73,14 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Renewal judge_watched();
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
-  void detach_session();
-  void tell_end(const LeaveSpec& lease, TimePoint until);
-  Result<void> take_session_again(Duration timeout, TimePoint until);
-  bool is_one_node() const { return queues_.back().rule == Rule::kOneNode && !shared_; }
   Result<void> remove_node(TimePoint until);
-  Result<void> end_one_node(TimePoint until);
 
   Ensemble ensemble_;
   const LockSpec spec_;
   const std::string directory_;
   const std::vector<QueueDirectory> queues_;
   const Runtime runtime_;
-  SharedSession* const shared_;
-  std::shared_ptr<Calls> calls_;
+  std::unique_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
   std::string slot_;                     ///< of a permit
   std::string held_;                     ///< the node that is watched while the lock is held; "": none
@@ -109,18 +97,12 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   /// The node that is waited for where that is not a contender's before ours: the last one's, by who takes nothing
   /// (`dlock wait`); the key's own, if that is another session's.
   std::string waited_for_;
+  std::int32_t waited_version_ = 0;      ///< of its data, as they were read
+  std::optional<TimePoint> lease_over_;  ///< when a lease that is waited for is to be looked at
   std::optional<TimePoint> watch_at_;
   std::optional<TimePoint> asked_anew_;  ///< since when there was no connection when that was done
   TimePoint looked_at_{};                ///< when our node was read last
-  TimePoint began_{};                    ///< when the session was asked for
-  Duration made_for_{0};                 ///< the timeout that the session was opened with
-  struct Left {
-    SessionKey key;
-    FencingToken token;
-  };
-  Left left_;                  ///< of leave(), while calls_ is empty
-  UniqueFd lease_file_;        ///< locked while we use the session of a lease that was left without a process
-  bool keep_session_ = false;  ///< do not close the session: what is left in it must last until it expires
+  TimePoint kept_since_{};               ///< of a hold that is kept as a lease: before its node was made
 };
 
 }  // namespace dlock::zookeeper

@@ -79,6 +79,15 @@ static_assert(std::all_of(std::begin(kFamilies), std::end(kFamilies),
 /// Where a UUID has its version, which is 4 in those that Curator and kazoo make.
 constexpr std::string_view kMark = "d10c";
 constexpr std::size_t kMarkAt = 12;
+/// Behind it, of a lease.
+constexpr std::string_view kLeaseMark = "1ea5";
+constexpr std::size_t kLeaseMarkAt = kMarkAt + kMark.size();
+constexpr char kNoLease = '8';  ///< the first of these digits in the names of others
+
+std::string as_lease(std::string guid) {
+  if (!guid.empty()) guid.replace(kLeaseMarkAt, kLeaseMark.size(), kLeaseMark);
+  return guid;
+}
 
 }  // namespace
 
@@ -148,8 +157,9 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
     // Servers before 3.6 wrap to negative numbers.
     const bool negative = prefix.ends_with('-') && prefix.substr(0, prefix.size() - 1).ends_with(mark);
     if (negative || prefix.ends_with(mark)) {
-      const bool is_ours = guid_in(name).substr(0, kMarkAt + kMark.size()).ends_with(kMark);
-      return NodeName{family, number_from(digits - (negative ? 1 : 0)), is_ours};
+      const std::string guid = guid_in(name);
+      const bool is_ours = guid.substr(0, kLeaseMarkAt).ends_with(kMark);
+      return NodeName{family, number_from(digits - (negative ? 1 : 0)), is_ours, is_ours && guid == as_lease(guid)};
     }
     if (word_alone && prefix.ends_with(mark.substr(1))) return NodeName{family, number_from(digits)};
   }
@@ -172,6 +182,7 @@ Guid Guid::random() {
   std::string hex = random_hex(16);
   hex[0] = static_cast<char>('a' + random_below(6));
   hex.replace(kMarkAt, kMark.size(), kMark);
+  hex[kLeaseMarkAt] = kNoLease;
   return Guid(std::move(hex));
 }
 
@@ -186,8 +197,13 @@ std::string Guid::node(Family family) const {
   return std::string(mark.starts_with('-') ? "_c_" + dashed() : hex_).append(mark);
 }
 
-bool Guid::is_in(std::string_view name) const {
-  return name.find(hex_) != std::string_view::npos || name.find(dashed()) != std::string_view::npos;
+bool Guid::is_in(std::string_view name) const { return as_lease(guid_in(name)) == as_lease(hex_); }
+
+std::string lease_name(const std::string& contender) {
+  constexpr std::size_t kDigits = 10;
+  const auto parsed = parse_node_name(contender);
+  if (!parsed) return contender;
+  return Guid(as_lease(guid_in(contender))).node(parsed->family) + contender.substr(contender.size() - kDigits);
 }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

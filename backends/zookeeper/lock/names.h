@@ -43,7 +43,8 @@ const char* family_text(Family family);
 struct NodeName {
   Family family = Family::kCuratorMutex;
   std::int64_t number = 0;
-  bool is_ours = false;  ///< dlock's, which sees more neighbours than the others of its family do
+  bool is_ours = false;   ///< dlock's, which sees more neighbours than the others of its family do
+  bool is_lease = false;  ///< dlock's, held by no process (standing_leases.h)
 };
 
 /// nullopt for a node that is none of them.
@@ -63,12 +64,16 @@ class Guid {
   /// The name of a node of this family, to which the server appends its number.
   std::string node(Family family) const;
   const std::string& hex() const { return hex_; }
+  /// In that of a contender, or of the lease in its place.
   bool is_in(std::string_view name) const;
 
  private:
   std::string dashed() const;
   std::string hex_;  ///< 32 digits
 };
+
+/// The name of the lease that takes the place of this contender of dlock's, with its number.
+std::string lease_name(const std::string& contender);
 
 /// A directory with this number takes no more contenders: at 2^31 ZooKeeper's counter stops, and order is lost.
 inline constexpr std::int64_t kLastNumber = 2147480000;

@@ -35,6 +35,8 @@ void visit_fields(Any& record, Visitor& visit) {
   visit("wait", record.supersedes);
   visit("left_to", record.left_to);
   visit("at_least", record.at_least);
+  visit("lasts", record.lasts);
+  visit("token", record.token);
   visit("command", record.command);
   visit("reason", record.reason);
 }
@@ -54,6 +56,9 @@ struct RecordWriter {
   }
   void operator()(const std::string& name, Duration time) {
     (*this)((name + "_ms").c_str(), std::chrono::ceil<std::chrono::milliseconds>(time).count());
+  }
+  void operator()(const char* name, FencingToken token) {
+    if (!token.is_none()) (*this)(name, token.text());
   }
   void operator()(const char* name, Mode mode) { (*this)(name, std::string(mode_name(mode))); }
   void operator()(const char* name, Supersedes kind) { (*this)(name, std::string(kWaits[static_cast<int>(kind)])); }
@@ -85,6 +90,9 @@ class RecordReader {
   void operator()(const std::string& name, Duration& time) {
     using std::chrono::milliseconds;
     time = milliseconds(amount(name + "_ms", std::chrono::floor<milliseconds>(kLongestDuration).count()));
+  }
+  void operator()(const char* name, FencingToken& token) {
+    if (const auto number = FencingToken::parse(fields_[name])) token = *number;
   }
   void operator()(const char* name, bool& flag) { flag = fields_[name] == "1"; }
   void operator()(const char* name, Mode& mode) { mode = by_name(fields_[name], mode, mode_name); }

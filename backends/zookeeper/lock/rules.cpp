@@ -67,6 +67,12 @@ Recipe recipe_of(const BackendUrl& url) {
   return Recipe::kCurator;  // url_schemes.cpp lets no other name through
 }
 
+Result<void> check_leases(Recipe recipe) {
+  if (recipe != Recipe::kSimple) return {};
+  return Error{ErrorCode::kUnsupported, "recipe=simple has no node that outlives its session",
+               "use recipe=curator; or leave --at-least and --lock-delay out, and hold instead of acquire"};
+}
+
 const char* recipe_name(Recipe recipe) {
   for (const auto& [name, value] : kRecipes) {
     if (value == recipe) return name;
@@ -157,9 +163,24 @@ bool Contenders::holds(Rule rule, const std::string& own, int permits) const {
 
 QueueTurn Contenders::judge(Rule rule, const std::string& own, int permits) const {
   if (std::find(children_.begin(), children_.end(), own) == children_.end()) return {QueueTurn::Kind::kGone};
-  if (holds(rule, own, permits)) return {QueueTurn::Kind::kHolds};
-  if (rule == Rule::kCuratorLease) return {};
-  return {QueueTurn::Kind::kWaits, *nearest(rule, own, std::numeric_limits<std::int64_t>::min())};
+  auto leases = leases_left_to(rule, own);
+  if (holds(rule, own, permits)) return {QueueTurn::Kind::kHolds, {}, std::move(leases)};
+  if (rule == Rule::kCuratorLease) return {QueueTurn::Kind::kWaits, {}, std::move(leases)};
+  const std::string& before = *nearest(rule, own, std::numeric_limits<std::int64_t>::min());
+  return {QueueTurn::Kind::kWaits, before, std::move(leases)};
+}
+
+/// One of dlock's that waits looks after the leases before it, and foreign ones after none. Where all are counted only
+/// one waits.
+std::vector<std::string> Contenders::leases_left_to(Rule rule, const std::string& own) const {
+  const bool counts = rule == Rule::kCuratorLease;
+  std::vector<std::string> leases;
+  for (std::size_t i = counts ? sorted_.size() : end_before(own); i-- > 0;) {
+    if (sorted_[i].name.get() == own) continue;
+    if (sorted_[i].parsed.is_lease) leases.push_back(sorted_[i].name);
+    else if (sorted_[i].parsed.is_ours && !counts) break;
+  }
+  return leases;
 }
 
 QueueTurn judge(Rule rule, const std::vector<std::string>& children, const std::string& own, int permits) {

@@ -25,6 +25,8 @@ enum class Recipe {
 };
 Recipe recipe_of(const BackendUrl& url);
 const char* recipe_name(Recipe recipe);
+/// Unsupported for a recipe that has no leases without a process (standing_leases.h).
+Result<void> check_leases(Recipe recipe);
 
 /// How a directory says who holds. By all rules but the last two a contender waits for those with lower numbers that it
 /// sees (rules.cpp); dlock sees more than Curator, whose classes do not see each other.
@@ -66,6 +68,9 @@ struct QueueTurn {
   };
   Kind kind = Kind::kWaits;
   std::string watch = {};  ///< a name in the directory, or a path; empty: the list of children
+  /// Leases before ours that no other dlock between them and us looks after: to be removed when they are over. The
+  /// same.
+  std::vector<std::string> leases = {};
 };
 
 /// The contenders in a directory, from the names of its children, which outlive this: sorted once, so that holds() of
@@ -91,6 +96,7 @@ class Contenders {
   std::size_t end_before(const std::string& own) const;
   bool is_blocked(Rule rule, const std::string& own) const;
   const std::string* nearest(Rule rule, const std::string& own, std::int64_t least) const;
+  std::vector<std::string> leases_left_to(Rule rule, const std::string& own) const;
 
   const std::vector<std::string>& children_;
   std::vector<One> sorted_;

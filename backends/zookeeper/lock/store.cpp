@@ -62,7 +62,8 @@ ContenderStore::ContenderStore(Calls& calls, QueueDirectory queue, std::string d
 
 void ContenderStore::forget() {
   own_.clear();
-  czxid_ = 0;
+  czxid_ = token_ = 0;
+  kept_ = Kept::kBySession;
   unknown_ = false;
   removal_.reset();
   guid_ = Guid::random();
@@ -82,9 +83,11 @@ Change ContenderStore::creation() const {
   return create_node(path_of(guid_.node(queue_.family)), data_, NodeKind::kEphemeralSequential);
 }
 
-void ContenderStore::adopt(std::string path, std::int64_t czxid, TimePoint sent) {
+void ContenderStore::adopt(std::string path, const NodeStat& stat, TimePoint sent) {
   own_ = std::move(path);
-  czxid_ = czxid;
+  czxid_ = stat.czxid;
+  if (token_ == 0) token_ = stat.czxid;
+  kept_ = stat.ephemeral_owner == 0 ? Kept::kAsLease : Kept::kBySession;
   answered_by_leader(sent);
 }
 
@@ -108,25 +111,37 @@ Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* contr
   return !record || std::max(record->permits, 1) == queue_.permits;
 }
 
+namespace {
+
+/// Of a lease, that of the node whose place it has.
+std::int64_t age_of(const Answer& node) {
+  const auto record = node.stat.ephemeral_owner == 0 ? decode_record(node.data) : std::nullopt;
+  return record && !record->token.is_none() ? static_cast<std::int64_t>(record->token.value()) : node.stat.czxid;
+}
+
+}  // namespace
+
 /// Of a key's queue and its semaphore: each looks after it has made its node, so of two at least one sees the other,
 /// and whose node is the younger one waits.
 Result<QueueTurn> ContenderStore::among_rivals(Result<QueueTurn> turn, TimePoint until, Control* control) {
   if (!turn || queue_.rivals.empty() || turn->kind == QueueTurn::Kind::kGone) return turn;
   if (counts()) {
     TRY_ASSIGN(const auto agrees, agrees_with_holders(until, control));
-    if (!agrees) return QueueTurn{QueueTurn::Kind::kDisagrees};
+    if (!agrees) return QueueTurn{QueueTurn::Kind::kDisagrees, {}, turn->leases};
   }
   const bool are_there = counts() || std::find(seen_.begin(), seen_.end(), base_of(queue_.rivals)) != seen_.end();
   if (turn->kind != QueueTurn::Kind::kHolds || !are_there) return turn;
   TRY_ASSIGN(const auto list, calls_.call(ask_list(queue_.rivals), until, control));
   const auto first = first_contender(list.children);
   if (!first) return turn;
-  TRY_ASSIGN(const auto node, calls_.call(ask_stat(queue_.rivals + "/" + *first), until, control));
+  const std::string path = queue_.rivals + "/" + *first;
+  const NodeName name = *parse_node_name(*first);
+  TRY_ASSIGN(const auto node, calls_.call(name.is_lease ? ask_data(path) : ask_stat(path), until, control));
   if (node.code != Code::kOk) return among_rivals(std::move(turn), until, control);  // it has gone this moment
-  if (node.stat.czxid > czxid_) return turn;
-  const bool share = queue_.rule == Rule::kShared || (counts() && is_reader(parse_node_name(*first)->family));
-  if (share) return QueueTurn{QueueTurn::Kind::kDisagrees};
-  return QueueTurn{QueueTurn::Kind::kWaits, queue_.rivals + "/" + *first};
+  if (age_of(node) > czxid_) return turn;
+  const bool share = queue_.rule == Rule::kShared || (counts() && is_reader(name.family));
+  const auto kind = share ? QueueTurn::Kind::kDisagrees : QueueTurn::Kind::kWaits;
+  return QueueTurn{kind, path, name.is_lease ? std::vector{path} : std::vector<std::string>()};
 }
 
 /// The remains of an unanswered request. The sync makes a server that we came to since show all that was done.
@@ -137,11 +152,14 @@ Result<void> ContenderStore::find(TimePoint until, Control* control) {
     if (!answer) return answer.error();
   }
   const Result<Answer>& list = answers.back();
+  own_.clear();
   for (const std::string& name : list->children) {
-    if (!guid_.is_in(name) && name != queue_.name) continue;
+    const bool is_numbered = guid_.is_in(name);
+    if (!is_numbered && name != queue_.name) continue;
     TRY_ASSIGN(const auto node, calls_.call(ask_stat(path_of(name)), until, control));
-    const bool ours = node.code == Code::kOk && node.stat.ephemeral_owner == calls_.key().id;
-    if (ours) adopt(path_of(name), node.stat.czxid, sent);
+    const std::int64_t owner = node.stat.ephemeral_owner;
+    const bool ours = owner == calls_.key().id || (is_numbered && owner == 0);
+    if (node.code == Code::kOk && ours) adopt(path_of(name), node.stat, sent);
   }
   unknown_ = false;
   return {};
@@ -159,7 +177,7 @@ Result<QueueTurn> ContenderStore::enter(TimePoint until, Control* control) {
 Result<QueueTurn> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until,
                                         Control* control) {
   own_ = creation.changed.front().path;
-  czxid_ = creation.changed.front().stat.czxid;
+  czxid_ = token_ = creation.changed.front().stat.czxid;
   auto turn = among_rivals(judged(calls_.answer(listed, until, control)), until, control);
   // Before the first connection stands, a request may be sent again after later ones: this list is older than our node.
   if (turn && turn->kind == QueueTurn::Kind::kGone) turn = judge_again(until, control);
@@ -216,7 +234,7 @@ Result<QueueTurn> ContenderStore::create_one(const std::string& path, TimePoint 
     }
     if (answer->code == Code::kOk) {
       own_ = path;
-      czxid_ = answer->changed.front().stat.czxid;
+      czxid_ = token_ = answer->changed.front().stat.czxid;
       answered_by_leader(sent);
       return QueueTurn{QueueTurn::Kind::kHolds};
     }
@@ -249,18 +267,57 @@ Result<bool> ContenderStore::watch(const QueueTurn& turn, TimePoint until, Contr
 }
 
 bool ContenderStore::is_woken(const QueueTurn& turn) {
-  return calls_.take_fired(turn.watch.empty() ? queue_.directory : path_of(turn.watch));
+  bool fired = calls_.take_fired(turn.watch.empty() ? queue_.directory : path_of(turn.watch));
+  for (const std::string& lease : turn.leases) fired = calls_.take_fired(path_of(lease)) || fired;
+  return fired;
 }
 
-/// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
-/// is looked at and left alone.
-Result<Answer> ContenderStore::remove_node(TimePoint until) {
-  if (queue_.rule == Rule::kOneNode && czxid_ != 0) {
-    const auto node = calls_.call(ask_stat(own_), until, nullptr);
-    if (!node || node->code != Code::kOk) return node;
-    if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
+Result<void> ContenderStore::keep(Kept how, const std::string& data, TimePoint until) {
+  while (true) {
+    auto kept = keep_once(how, data, until);
+    if (kept || kept.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return kept;
+    calls_.rest(until, nullptr);
   }
-  return calls_.call(ask_change({delete_node(own_)}), until, nullptr);
+}
+
+Result<void> ContenderStore::keep_once(Kept how, const std::string& data, TimePoint until) {
+  if (unknown_) {
+    TRY(find(until, nullptr));
+  }
+  const Error gone{ErrorCode::kLost, "it was deleted on " + calls_.store()};
+  if (own_.empty()) return gone;
+  const bool lease = how == Kept::kAsLease;
+  const std::string name = base_of(own_);
+  const std::string next = lease ? lease_name(name) : guid_.node(queue_.family) + name.substr(name.size() - 10);
+  std::vector<Change> changes{set_node(own_, data)};
+  if (kept_ != how) {
+    const auto kind = lease ? NodeKind::kPersistent : NodeKind::kEphemeral;
+    changes = {delete_node(own_), create_node(path_of(next), data, kind)};
+  }
+  const TimePoint sent = calls_.clock().now();
+  auto answers = calls_.call_all({ask_change(changes), ask_stat(path_of(next))}, until, nullptr);
+  const Result<Answer>& done = answers.front();
+  unknown_ = !done ? is_unknown(done.error()) : done->code == Code::kOk && !answers.back();
+  if (!done) return done.error();
+  if (done->code == Code::kNoNode) return gone;
+  if (done->code != Code::kOk) return unexpected(done->code, calls_.store(), "does not keep " + path_of(next));
+  if (!answers.back()) return answers.back().error();
+  if (answers.back()->code != Code::kOk) return gone;
+  adopt(path_of(next), answers.back()->stat, sent);
+  return {};
+}
+
+/// One try. Under recipe=simple everybody's node has the same name: what is not ours any more is left alone.
+Result<Answer> ContenderStore::remove_node(TimePoint until) {
+  Change removal = delete_node(own_);
+  if (queue_.rule == Rule::kOneNode) {
+    TRY_ASSIGN(const auto version, stamp_one_node(calls_, own_, czxid_, until));
+    if (!version) return Answer{.code = Code::kNoNode};
+    removal.version = *version;
+  }
+  auto removed = calls_.call(ask_change({removal}), until, nullptr);
+  if (removed && removed->code == Code::kBadVersion) return Answer{.code = Code::kNoNode};  // another's
+  return removed;
 }
 
 Result<void> ContenderStore::remove(TimePoint until) {
@@ -300,18 +357,16 @@ void ContenderStore::remove_meanwhile() {
   if (!own_.empty()) removal_ = calls_.send(ask_change({delete_node(own_)}));
 }
 
-Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until) {
-  const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
-  const auto is_it = [&](const NodeStat& stat) { return static_cast<std::uint64_t>(stat.czxid) == token.value(); };
+Result<std::optional<int>> stamp_one_node(Calls& calls, const std::string& path, std::int64_t czxid, TimePoint until) {
   while (true) {
     TRY_ASSIGN(const auto node, calls.call(ask_data(path), until, nullptr));
-    if (node.code != Code::kOk || !is_it(node.stat)) return changed;
+    if (node.code != Code::kOk || node.stat.czxid != czxid) return std::optional<int>();
     std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites), set_node(path, node.data));
     writes.front().version = node.stat.version;
     TRY_ASSIGN(const auto written, calls.call(ask_change(writes), until, nullptr));
     if (written.code == Code::kBadVersion && calls.clock().now() < until) continue;
-    if (written.code != Code::kOk || !is_it(written.changed.back().stat)) return changed;
-    return written.changed.back().stat.version;
+    if (written.code != Code::kOk || written.changed.back().stat.czxid != czxid) return std::optional<int>();
+    return std::optional(written.changed.back().stat.version);
   }
 }
 

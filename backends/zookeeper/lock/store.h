@@ -21,8 +21,8 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
 inline constexpr char kDirectoryData[] = "dlock";
 
 /// The node of one acquisition in the directory of one queue, from its creation to its removal. It belongs to the
-/// session of `calls` and has a GUID, by which the node of an unanswered request is found again. Errors are those of
-/// Calls; after Unavailable enter() may be called again. Single-threaded.
+/// session of `calls`, or is a lease (standing_leases.h), and has a GUID, by which the node of an unanswered request is
+/// found again. Errors are those of Calls; after Unavailable enter() may be called again. Single-threaded.
 class ContenderStore {
  public:
   ContenderStore(Calls& calls, QueueDirectory queue, std::string data);
@@ -34,15 +34,16 @@ class ContenderStore {
   /// Judges again, from a list of children that is read after a sync.
   Result<QueueTurn> judge_again(TimePoint until, Control* control);
 
-  /// What enter() would make the node by: for a caller that has its own transaction make it.
-  Change creation() const;
-  /// The caller's transaction, sent at `sent`, has made the node `path`, whose czxid this is.
-  void adopt(std::string path, std::int64_t czxid, TimePoint sent);
+  /// Puts a node with this data into the place of ours, and keeps its number, so that nobody comes in between: a lease,
+  /// or again one of our session. One that is of that kind already gets the data. Repeats while the outcome is
+  /// unknown, until `until`. Lost if ours was gone. REQUIRES: it has a number.
+  enum class Kept { kBySession, kAsLease };
+  Result<void> keep(Kept how, const std::string& data, TimePoint until);
 
   /// Sets the watch that the turn names. False: the change that it waits for has happened already.
   Result<bool> watch(const QueueTurn& turn, TimePoint until, Control* control);
 
-  /// Whether the watch of this turn has fired.
+  /// Whether the watch of this turn has fired, or that of one of its leases.
   bool is_woken(const QueueTurn& turn);
 
   /// Removes the node. Lost if it was already gone, unless an earlier request of this was not answered and may have
@@ -64,8 +65,15 @@ class ContenderStore {
   /// The contenders in the last list of children that do not exclude us, or that we do not exclude (rules.h).
   std::vector<std::string> strangers() const;
 
+  /// Of a node in the directory, as a turn names it.
+  std::string path_of(const std::string& name) const;
   const std::string& path() const { return own_; }  ///< "": there is none, as far as we know
-  FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
+  /// That of the first node, whatever has taken its place.
+  FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(token_)); }
+  bool is_ours(const Answer& node) const { return node.code == Code::kOk && node.stat.czxid == czxid_; }
+  Kept kept() const { return kept_; }
+  /// A request that would have put another node into the place of ours was not answered.
+  bool is_unsure() const { return unknown_; }
   /// A time before the last request that the leader has answered was sent.
   TimePoint sent() const { return sent_; }
   /// The same for the request before that one.
@@ -80,10 +88,12 @@ class ContenderStore {
   Result<bool> agrees_with_holders(TimePoint until, Control* control);
   Result<QueueTurn> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
+  Change creation() const;
+  void adopt(std::string path, const NodeStat& stat, TimePoint sent);
+  Result<void> keep_once(Kept how, const std::string& data, TimePoint until);
   Result<Answer> remove_node(TimePoint until);
   Result<QueueTurn> judged(const Result<Answer>& list);
   bool counts() const { return queue_.rule == Rule::kCuratorLease; }
-  std::string path_of(const std::string& name) const;
 
   Calls& calls_;
   const QueueDirectory queue_;
@@ -92,6 +102,8 @@ class ContenderStore {
   std::string own_;                ///< path of the node
   std::vector<std::string> seen_;  ///< the children at the last look
   std::int64_t czxid_ = 0;
+  std::int64_t token_ = 0;
+  Kept kept_ = Kept::kBySession;
   bool unknown_ = false;                  ///< a node of ours may be there that is not own_
   std::optional<std::uint64_t> removal_;  ///< on its way
   TimePoint sent_{};
@@ -99,9 +111,9 @@ class ContenderStore {
 };
 
 /// recipe=simple: the nodes of one holder after the other have the same name, and a deletion distinguishes them by the
-/// version of their data alone, which begins at 0 each time. Raises that of the node `path` of the holder with this
-/// `token` so far that the next one's is another, and returns it. Conflict if the node is another's by now.
-Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until);
+/// version of their data alone, which begins at 0 each time. Raises that of the node `path` with this czxid so far that
+/// the next one's is another, and returns it; nullopt if the node is gone, or another's by now.
+Result<std::optional<int>> stamp_one_node(Calls& calls, const std::string& path, std::int64_t czxid, TimePoint until);
 
 /// The refusal of a key whose node `path` no session owns.
 Error is_directory(const Calls& calls, const std::string& path);

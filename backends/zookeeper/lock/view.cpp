@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/lock/standing_leases.h"
 #include "backends/zookeeper/lock/store.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
@@ -106,6 +107,7 @@ class PresentReader {
       Result<Answer>& answer = answers[i];
       const bool is_denied = !answer && answer.error().code == ErrorCode::kDenied;
       if (is_denied) answer = calls_.call(ask_stat(paths[i]), until_, control_);
+      else if (!answer) answer = calls_.call_until(requests[i], until_, control_);
       if (!answer) return answer.error();
       if (answer->code == Code::kOk) nodes[paths[i]] = {paths[i], answer->stat, std::move(answer->data)};
     }
@@ -228,13 +230,30 @@ void fill(ParticipantNode& present, Node node) {
   present.ours = decode_record(present.data);
   Participant& participant = present.participant;
   if (present.ours) participant = static_cast<const Participant&>(*present.ours);
-  participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
+  if (participant.token.is_none()) participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
   participant.since = WallTime(std::chrono::milliseconds(present.stat.ctime));
   if (!present.ours) add_foreign(participant, present.kind, present);
   participant.revoked.clear();
   if (present.ours) add_word(participant, present.ours->revoked);
-  if (!participant.ran.empty()) participant.at_least += std::chrono::milliseconds(node.stat.mtime - node.stat.ctime);
+  const auto lease = lease_in(present.stat, present.data);
+  if (!lease) return;
+  participant.until = end_of(*lease, present.stat);
+  present.opens = end_of_delay(*lease, present.stat);
+  if (!participant.ran.empty()) participant.at_least = lease->lasts;
 }
+
+namespace {
+
+void leave_out_over(std::vector<ParticipantNode>& present, WallTime now) {
+  std::erase_if(present, [&](const ParticipantNode& one) { return one.opens && *one.opens < now; });
+  for (ParticipantNode& one : present) {
+    if (!one.opens || *one.participant.until >= now) continue;
+    const bool forced = one.participant.owner.find_first_not_of('0') == std::string::npos;
+    one.participant.standing = forced ? Standing::kDelayAfterForce : Standing::kDelayAfterLease;
+  }
+}
+
+}  // namespace
 
 std::vector<ParticipantNode> present_in(const std::string& directory, const std::vector<std::string>& children) {
   const Contenders contenders(children);
@@ -252,8 +271,22 @@ std::vector<ParticipantNode> present_in(const std::string& directory, const std:
 }
 
 Result<std::vector<ParticipantNode>> read_present(Calls& calls, Recipe recipe, const std::string& directory,
-                                                  std::size_t listed, TimePoint until, Control* control) {
-  return PresentReader(calls, listed, until, control).at(recipe, directory);
+                                                  std::size_t listed, ServerClock& clock, TimePoint until,
+                                                  Control* control) {
+  auto present = PresentReader(calls, listed, until, control).at(recipe, directory);
+  if (!present) return present;
+  const auto is_lease = [](const ParticipantNode& one) { return one.opens.has_value(); };
+  if (std::any_of(present->begin(), present->end(), is_lease))
+    leave_out_over(*present, clock.now(calls, until, control));
+  return present;
+}
+
+std::optional<TimePoint> first_end(const std::vector<ParticipantNode>& present, TimePoint now, WallTime theirs) {
+  std::optional<TimePoint> first;
+  for (const ParticipantNode& one : present) {
+    if (one.opens) first = earlier(first, now + std::max<Duration>(*one.opens - theirs, Duration(0)) + kStampUnit);
+  }
+  return first;
 }
 
 LockState state_of(const LockName& name, const std::string& store, const std::vector<ParticipantNode>& present,

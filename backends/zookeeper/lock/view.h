@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/lock/rules.h"
 #include "backends/zookeeper/session/calls.h"
@@ -23,13 +24,18 @@ struct ParticipantNode {
   NodeStat stat;                     ///< of its node
   std::string data;                  ///< the same
   std::optional<HolderRecord> ours;  ///< nullopt: another library's
+  std::optional<WallTime> opens;  ///< of a lease (standing_leases.h): the end of its lock-delay, by the leader's clock
 };
 
 /// Holders and waiters in the directories of one lock, after a sync, in the order in which they came: the holders and
-/// the first `listed` waiters of each queue are read, the others only counted. Unsupported for a directory that no lock
-/// of recipe=simple can have the name of.
+/// the first `listed` waiters of each queue are read, the others only counted. A lease that is over is left out, unless
+/// its lock-delay runs. Unsupported for a directory that no lock of recipe=simple can have the name of.
 Result<std::vector<ParticipantNode>> read_present(Calls& calls, Recipe recipe, const std::string& directory,
-                                                  std::size_t listed, TimePoint until, Control* control);
+                                                  std::size_t listed, ServerClock& clock, TimePoint until,
+                                                  Control* control);
+
+/// When the first lease among them opens; nullopt: there is none. `theirs`: the leader's clock at `now`.
+std::optional<TimePoint> first_end(const std::vector<ParticipantNode>& present, TimePoint now, WallTime theirs);
 
 /// `own`: our node, if we wait.
 LockState state_of(const LockName& name, const std::string& store, const std::vector<ParticipantNode>& present,

@@ -22,21 +22,21 @@ std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) cons
   return stamp_ + std::chrono::floor<std::chrono::milliseconds>(now - *seen_).count();
 }
 
-Result<std::shared_ptr<Calls>> RowSession::share(TimePoint until, Control* control) {
+Result<Calls*> RowSession::connected(const CallLimit& limit) {
   if (calls_) calls_->receive();
   if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out() || is_neglected()) {
     calls_.reset();
-    auto calls = ensemble_.connect(kLength, nullptr, until, control);
+    auto calls = ensemble_.connect(kLength, limit.until, limit.control);
     if (!calls) return calls.error();
     calls_ = std::move(*calls);
     used_ = now();
   }
-  return calls_;
+  return calls_.get();
 }
 
 /// It may have ended, which who asks in it would hear as an outage.
 bool RowSession::is_neglected() const {
-  return calls_.use_count() == 1 && calls_->timeout() > Duration(0) && now() - used_ >= calls_->timeout() / 2;
+  return calls_->timeout() > Duration(0) && now() - used_ >= calls_->timeout() / 2;
 }
 
 Result<Answer> RowSession::ask(const Request& request, const CallLimit& limit) {
@@ -46,7 +46,7 @@ Result<Answer> RowSession::ask(const Request& request, const CallLimit& limit) {
 }
 
 Result<std::vector<Answer>> RowSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
-  auto calls = share(limit.until, limit.control);
+  auto calls = connected(limit);
   if (!calls) {
     Error error = std::move(calls).error();
     error.undone = !asked_;
@@ -91,7 +91,7 @@ Result<std::vector<Answer>> RowSession::ask_until(const std::vector<Request>& re
 }
 
 Result<void> RowSession::pause(TimePoint until, const std::string& path, const CallLimit& limit) {
-  const auto calls = share(limit.until, limit.control);
+  const auto calls = connected(limit);
   if (!calls) return calls.error();
   while (now() < until) {
     if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
@@ -104,7 +104,7 @@ Result<void> RowSession::pause(TimePoint until, const std::string& path, const C
 }
 
 Result<void> RowSession::make_directory(const std::string& path, const CallLimit& limit) {
-  const auto calls = share(limit.until, limit.control);
+  const auto calls = connected(limit);
   if (!calls) return calls.error();
   return zookeeper::make_directory(**calls, path, true, kDirectoryData, limit.until, limit.control);
 }

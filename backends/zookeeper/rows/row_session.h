@@ -33,12 +33,10 @@ class LeaderClock {
 /// The session of rows. Opened on first use; replaced by a new one when it has ended, was not used for half of its
 /// timeout, or no server has accepted it for its whole timeout. That loses nothing: no
 /// node belongs to it. Single-threaded.
-class RowSession final : public SharedSession {
+class RowSession {
  public:
   RowSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
 
-  Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) override;
-  void close() override { calls_.reset(); }
   /// Sends all requests at once; the server keeps their order. Returns their answers. Unavailable: the outcome of the
   /// changes among them is unknown. Denied; Cancelled.
   Result<std::vector<Answer>> ask(const std::vector<Request>& requests, const CallLimit& limit);
@@ -60,11 +58,12 @@ class RowSession final : public SharedSession {
   LeaderClock& leader() { return leader_; }
 
  private:
+  Result<Calls*> connected(const CallLimit& limit);
   bool is_neglected() const;
 
   Ensemble ensemble_;
   const Runtime runtime_;
-  std::shared_ptr<Calls> calls_;
+  std::unique_ptr<Calls> calls_;
   TimePoint used_{};  ///< last
   LeaderClock leader_;
   bool asked_ = false;  ///< anything, ever

@@ -31,7 +31,7 @@ class World {
     const auto url = BackendUrl::parse("zk://127.0.0.1");
     auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
     QueueEntry place;
-    place.calls = std::move(*found->connect(30s, nullptr, clock.now() + 1s, nullptr));
+    place.calls = std::move(*found->connect(30s, clock.now() + 1s, nullptr));
     HolderRecord data;
     data.owner = Owner::random().text();
     data.mode = mode;

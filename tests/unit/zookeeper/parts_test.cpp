@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the backend for ZooKeeper decides without a server.
 #include <doctest/doctest.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 #include <limits>
 
 #include "backends/zookeeper/admin.h"
-#include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/session/errors.h"
@@ -52,6 +49,8 @@ TEST_CASE("What a node says of its holder is read back, whatever is in it") {
   data.reason = "line 1\nwith = and 100 %";
   data.slot = "db2";
   data.command = "100%=x.sh";
+  data.lasts = 90s;
+  data.token = FencingToken(77);
   const std::string text = encode(data);
   CHECK(text.find('\n') == std::string::npos);
   const auto back = decode_record(text);
@@ -66,6 +65,8 @@ TEST_CASE("What a node says of its holder is read back, whatever is in it") {
   CHECK(back->reason == data.reason);
   CHECK(back->slot == data.slot);
   CHECK(back->command == data.command);
+  CHECK(back->lasts == data.lasts);
+  CHECK(back->token == data.token);
   CHECK(decode_record("dlock owner=o permits=3 reason=x")->slot.empty());     // of a dlock without slots,
   CHECK(decode_record("dlock owner=o permits=3 reason=x")->command.empty());  // and without commands
   for (const char* foreign : {"", "127.0.0.1", "dlock", "dlock host=x", "__REVOKE__"}) {
@@ -97,40 +98,6 @@ TEST_CASE("An error that people can do something about has words, not a number")
   CHECK(unexpected(Code(-108), "zk://h", "x").code == ErrorCode::kUnsupported);
   CHECK(unexpected(Code(-119), "zk://h", "x").code == ErrorCode::kUnavailable);
   CHECK(unexpected(Code(-127), "zk://h", "x").code == ErrorCode::kUnavailable);
-}
-
-TEST_CASE("The file of a lease is read back by its owner, and is nobody else's to read") {
-  char folder[] = "/tmp/dlock-unit-XXXXXX";
-  REQUIRE(mkdtemp(folder));
-  const mode_t mask = umask(0777);
-  const LeaseFiles files(folder);
-  const Owner owner = Owner::random();
-  const DetachedLease lease{*LockName::parse("a/b"), owner, "zk://h", {77, std::string("\0\x01pass word\n=%12", 16)},
-                            FencingToken(9),         2s,    40s,      {"/a/b/x", "/a/b/y"}};
-  REQUIRE(files.write(lease));
-  umask(mask);
-  struct stat status {};
-  REQUIRE(stat((folder + ("/" + owner.text()) + ".lease").c_str(), &status) == 0);
-  CHECK((status.st_mode & 0777) == 0600);
-  const auto back = files.read(owner);
-  REQUIRE(back);
-  REQUIRE(*back);
-  CHECK((*back)->name == lease.name);
-  CHECK((*back)->key.id == 77);
-  CHECK((*back)->key.password == lease.key.password);
-  CHECK((*back)->token == lease.token);
-  CHECK((*back)->lock_delay == 2s);
-  CHECK((*back)->paths == lease.paths);
-  CHECK(files.owners() == std::vector<Owner>{owner});
-  REQUIRE(chmod((folder + ("/" + owner.text()) + ".lease").c_str(), 0640) == 0);
-  const auto open_to_others = files.read(owner);
-  REQUIRE_FALSE(open_to_others);
-  CHECK(open_to_others.error().code == ErrorCode::kDenied);
-  files.remove(owner);
-  const auto gone = files.read(owner);
-  REQUIRE(gone);
-  CHECK_FALSE(*gone);
-  CHECK(rmdir(folder) == 0);
 }
 
 TEST_CASE("Doctor reads what a server says of itself") {

@@ -114,7 +114,18 @@ TEST_CASE("Our own nodes are of the family that they were made for, sort behind 
     CHECK(name[0] > '9');
     CHECK(guid.is_in(name));
     CHECK_FALSE(Guid::random().is_in(name));
+    CHECK_FALSE(parsed->is_lease);
+    const std::string lease = lease_name(name);
+    const auto taken = parse_node_name(lease);
+    REQUIRE(taken);
+    CHECK(taken->family == family);
+    CHECK(taken->number == 42);
+    CHECK(taken->is_lease);
+    CHECK(guid.is_in(lease));
+    CHECK(lease != name);
+    CHECK(lease_name(lease) == lease);
   }
+  CHECK_FALSE(parse_node_name("_c_3f2504e0-4f89-41d3-1ea5-0305e82c3301-lock-0000000042")->is_lease);  // not of dlock
   CHECK(Guid("abcdef0123456789abcdef0123456789").node(Family::kCuratorMutex) ==
         "_c_abcdef01-2345-6789-abcd-ef0123456789-lock-");
 }

@@ -153,6 +153,36 @@ TEST_CASE("Each recipe makes the nodes of its families, in its directories, and 
   CHECK(semaphore[1].permits == 3);
 }
 
+TEST_CASE("Whoever waits looks after the leases before it, as far as no other dlock before it does") {
+  Directory directory;
+  const auto lease = [&](const Kind& kind) {
+    const std::string node = directory.enter(kind);
+    return directory.children.front() = lease_name(node);
+  };
+  using Leases = std::vector<std::string>;
+  const auto first = lease(kOurRead);
+  const auto second = lease(kOurRead);
+  directory.enter(kMutex);  // waits, and removes nothing
+  const auto ours = directory.enter(kOurs);
+  const auto turn = judge(Rule::kExclusive, directory.children, ours, 0);
+  CHECK(turn.kind == QueueTurn::Kind::kWaits);
+  CHECK(turn.leases == Leases{second, first});
+  const auto later = directory.enter(kOurs);
+  CHECK(judge(Rule::kExclusive, directory.children, later, 0).leases.empty());
+  const auto reader = directory.enter(kOurRead);
+  const auto third = lease(kOurRead);
+  CHECK(judge(Rule::kShared, directory.children, reader, 0).leases.empty());
+  directory.leave(later);
+  directory.leave(reader);
+  directory.leave(ours);
+  const auto last = directory.enter(kOurRead);
+  CHECK(judge(Rule::kShared, directory.children, last, 0).leases == Leases{third, second, first});
+  const auto counted =
+      judge(Rule::kCuratorLease, {lease_name(Guid::random().node(Family::kLease) + "0000000001"), ours}, ours, 1);
+  CHECK(counted.kind == QueueTurn::Kind::kWaits);
+  CHECK(counted.leases.size() == 1);
+}
+
 TEST_CASE("Neighbours that cannot exclude each other are found, one of each family") {
   Directory directory;
   directory.enter(kKazooWrite);

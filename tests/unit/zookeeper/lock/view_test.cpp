@@ -78,11 +78,12 @@ TEST_CASE("A view reads the holders and a thousand waiters, and counts the other
   crowd(world.ensemble, queue, 1500);
   const auto url = BackendUrl::parse("zk://127.0.0.1/app");
   auto ensemble = Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); });
-  const auto calls = ensemble->connect(30s, nullptr, world.clock.now() + 1s, nullptr);
+  const auto calls = ensemble->connect(30s, world.clock.now() + 1s, nullptr);
   REQUIRE(calls);
   world.ensemble.requests = 0;
+  ServerClock leader("/app");
   const auto present =
-      read_present(**calls, Recipe::kCurator, queue.directory, kMostListed, world.clock.now() + 1s, nullptr);
+      read_present(**calls, Recipe::kCurator, queue.directory, kMostListed, leader, world.clock.now() + 1s, nullptr);
   REQUIRE(present);
   const LockState state = state_of(spec_of().name, "zk://h", *present);
   CHECK(state.holders.size() == 1);
