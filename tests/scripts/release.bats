@@ -59,7 +59,7 @@ the newest entry of debian/changelog is '7.8.9-1 (2020-01-01)'
 sed -i 's/^\( -- .*>\).*/\1  Wed, 01 Jan 2020 00:00:00 +0000/' debian/changelog
 the newest entry of debian/changelog is '7.8.8-1 (
 sed -i '1s/7.8.9/7.8.8/' debian/changelog
-debian/changelog says UNRELEASED: dch --release
+debian/changelog says UNRELEASED: dch -r
 sed -i '1s/unstable/UNRELEASED/' debian/changelog
 name two maintainers: set both
 sed -i 's/^Maintainer: .*/Maintainer: B Person <person@debian.example>/' debian/control
