@@ -43,7 +43,7 @@ constexpr char kDoctor[] = "look at it with: dlock doctor";
 
 /// Meaning of a server's errors for users of dlock. Unavailable is only one that ends by itself, or with a new
 /// connection; a refusal for good is denied, misconfigured or unsupported. What is not here and does not cut the
-/// connection off is for good too. dlock-mysql(7) has the same table.
+/// connection off is for good too. dlock-mysql(7) tells the kinds.
 struct Meaning {
   ErrorCode code;
   const char* said;  ///< before the server's own words; '%' is its name
