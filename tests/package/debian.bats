@@ -107,6 +107,6 @@ module=usr/libexec/dlock/dlock-tls.so
   other=$BATS_FILE_TMPDIR/elsewhere/deeper
   mkdir -p "$other"
   tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$other" -xf -
-  TMPDIR=$BATS_FILE_TMPDIR "$other/scripts/package" "$other/packages"
-  for file in "$packages"/*.deb; do cmp "$file" "$other/packages/$(basename "$file")"; done
+  TMPDIR=$BATS_FILE_TMPDIR "$other/scripts/package" "$other/new/packages"
+  for file in "$packages"/*.deb; do cmp "$file" "$other/new/packages/$(basename "$file")"; done
 }
