@@ -50,31 +50,6 @@ limited() {
 }
 @test "each store tells of a hold that is too long, and ends it" { on_two_stores limited; }
 
-lease_alone() {
-  local owner token
-  if ! can detaches; then
-    run -78 dlock acquire --ttl 1m "$key"
-    return
-  fi
-  run -0 --separate-stderr dlock acquire --ttl 20s -m why "$key"
-  read -r owner token <<<"$output"
-  run -75 dlock run -q -n "$key" -- true
-  [ "$(holder_field "$key" reason)" = why ]
-  run -0 dlock renew --ttl 30s --owner "$owner" "$key"
-  if can tokens; then
-    run -0 dlock check "$key" "$token"
-    run -79 dlock check "$key" "$((token + 1))"
-  fi
-  run -79 dlock release --owner 00000000000000000000000000000000 "$key"
-  is_held "$key"
-  run -0 dlock release --owner "$owner" "$key"
-  run -79 dlock release --owner "$owner" "$key"
-  run -79 dlock renew --ttl 30s --owner "$owner" "$key"
-  if can tokens; then run -79 dlock check "$key" "$token"; fi
-  is_free "$key"
-}
-@test "each store that can has a lease without a process: renewed, checked and given back by its owner alone" { on_two_stores lease_alone; }
-
 unprinted() {
   can detaches || return 0
   local options
@@ -173,25 +148,6 @@ kept() {
   is_free "$key"
 }
 @test "each store that can keeps the lock for --at-least, and dlock is over with the command" { on_each_store kept; }
-
-kept_when_killed() {
-  can detaches || return 0
-  start_watched waiter dlock run --at-least 20s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid && exec sleep 100'
-  wait_until filled pid
-  kill -KILL "$(<waiter.pid)"
-  [ "$(how_ended waiter)" = "signal 9" ]
-  wait_until ended "$(<pid)"
-  run -75 dlock run -q -n "$key" -- touch ran
-  run -75 dlock run -q -w 300ms "$key" -- touch ran
-  [ ! -e ran ]
-  can revokes || return 0
-  wait_until shows "$key" "ended with dlock"
-  run -0 dlock revoke -w 10s "$key"
-  is_free "$key"
-  run -0 dlock run -n "$key" -- true
-}
-shows() { [[ "$(dlock inspect "$1")" == *"$2"* ]]; } # KEY TEXT
-@test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_two_stores kept_when_killed; }
 
 # Two hosts have the same line in their crontab.
 same_crontab() {

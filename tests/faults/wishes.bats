@@ -82,6 +82,28 @@ at_least() {
 }
 @test "--at-least: servers that come back while it is waited for, runs, is kept, and when processes are killed beside" { on_each_server at_least; }
 
+acquired() {
+  local owner taker
+  start_watched h dlock run -q -t 10s "$key" -- work h
+  wait_until filled h.began
+  dlock acquire -q -t 60s --wait 60s "$key" >said 3>&- & taker=$!
+  wait_until is_waiting 1
+  bounce
+  touch h.end
+  wait "$taker"
+  owner=$(cut -d' ' -f1 said)
+  bounce
+  run -75 dlock run -q -n "$key" -- touch ran
+  run -0 dlock renew --ttl 5m --owner "$owner" "$key"
+  bounce
+  run -79 dlock release --owner 00000000000000000000000000000000 "$key"
+  run -0 dlock release --owner "$owner" "$key"
+  run -79 dlock renew --ttl 5m --owner "$owner" "$key"
+  run -0 dlock run -n "$key" -- true
+  [ ! -e ran ]
+}
+@test "acquire: servers that come back while it is waited for, is kept, and was renewed" { on_each_server acquired; }
+
 once() {
   start_watched h dlock run -q -t 10s "$key" -- work h
   wait_until filled h.began

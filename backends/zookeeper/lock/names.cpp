@@ -121,7 +121,7 @@ std::optional<LockName> name_of_directory(const std::string& root, const std::st
     text += '/';
     rest.remove_prefix(end + 1);
   }
-  auto name = LockName::parse(text);
+  auto name = LockName::parse_stored(text);
   if (!name) return std::nullopt;
   const auto back = directory_of(root, *name);
   if (!back || *back != directory) return std::nullopt;
