@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# ROOM/scripts/NAME.lua of a backend becomes the constant ROOM_scripts::kName of the header backends/BACKEND/ROOM/scripts.h,
+# ROOM/scripts/NAME.lua or .sql of a backend becomes the constant ROOM_scripts::kName of the header backends/BACKEND/ROOM/scripts.h,
 # which lies below build/PRESET/generated. In a script a line of its own, "--- include parts/PART.lua", stands for that
 # file, the first time; "--- after OTHER.lua" only says behind which text the program puts it (scripts/lint lua).
-# A comment has a line of its own, no string has a ' in it, and no statement begins with a parenthesis.
+# A comment has a line of its own, no string has a ' in it, and no statement begins with a parenthesis. Of NAME.sql only
+# the comments are left out.
 
 # Sets OUT to what is sent to the server: FILE with its parts, without comments and without blanks that mean nothing.
 function(dlock_lua_text out file)
@@ -36,13 +37,22 @@ function(dlock_lua_text out file)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
+function(dlock_sql_text out file)
+  file(READ ${file} text)
+  string(REGEX REPLACE "\n *--[^\n]*" "" text "\n${text}")
+  string(REGEX REPLACE "^\n+" "" text "${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
 # Of LUA..., the scripts of one room and their parts.
 function(dlock_write_lua_header backend room)
   set(constants "")
   foreach(file ${ARGN})
-    dlock_lua_text(text ${file})
     cmake_path(GET file STEM name)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/backends/${backend}/${room}/scripts/${name}.lua CONTENT "@text@" @ONLY)
+    cmake_path(GET file EXTENSION LAST_ONLY language)
+    string(SUBSTRING ${language} 1 -1 word)
+    cmake_language(CALL dlock_${word}_text text ${file})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/backends/${backend}/${room}/scripts/${name}${language} CONTENT "@text@" @ONLY)
     string(REPLACE "_" ";" words ${name})
     set(constant "k")
     foreach(word ${words})
@@ -51,9 +61,9 @@ function(dlock_write_lua_header backend room)
       string(TOUPPER ${first} first)
       string(APPEND constant ${first}${rest})
     endforeach()
-    string(APPEND constants "inline constexpr char ${constant}[] = R\"lua(${text})lua\";\n")
+    string(APPEND constants "inline constexpr char ${constant}[] = R\"text(${text})text\";\n")
   endforeach()
-  set(header "// Made of backends/${backend}/${room}/scripts/*.lua by cmake/lua.cmake.
+  set(header "// Made of backends/${backend}/${room}/scripts/* by cmake/lua.cmake.
 #pragma once
 
 namespace dlock::${backend}::${room}_scripts {
@@ -67,12 +77,12 @@ endfunction()
 # The headers of all rooms of a backend that have scripts.
 function(dlock_embed_lua target backend)
   set(house ${CMAKE_CURRENT_SOURCE_DIR}/${backend})
-  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${house}/*.lua)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${house}/*.lua ${house}/*.sql)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${all})
   file(GLOB rooms RELATIVE ${house} ${house}/*/scripts)
   foreach(scripts ${rooms})
     cmake_path(GET scripts PARENT_PATH room)
-    file(GLOB files ${house}/${scripts}/*.lua)
+    file(GLOB files ${house}/${scripts}/*.lua ${house}/${scripts}/*.sql)
     dlock_write_lua_header(${backend} ${room} ${files})
   endforeach()
   target_include_directories(${target} PUBLIC ${CMAKE_BINARY_DIR}/generated)

@@ -285,13 +285,12 @@ std::string with_scheme(std::string_view text) {
 /// Schemes of other programs, and what stands for them here; empty: dlock has no such store.
 constexpr std::pair<std::string_view, std::string_view> kSchemesOfOthers[] = {
     {"mariadb", "mysql"},
+    {"postgresql", "postgres"},
     {"zookeeper", "zk"},
     {"valkey", "redis"},
     {"valkeys", "rediss"},
     {"sentinel", "redis+sentinel"},
     {"file", "local"},
-    {"postgres", ""},
-    {"postgresql", ""},
     {"etcd", ""},
     {"consul", ""},
     {"memcached", ""},

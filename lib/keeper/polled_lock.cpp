@@ -68,7 +68,9 @@ Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
   const TimePoint deadline = lease_deadline(taken.sent, spec_.ttl);
   if (deadline > runtime_.clock.now()) {
     granted_at_ = taken.sent;
-    return Granted{{HeldLock{spec_.name, spec_.owner, taken.token, store_name_}}, deadline};
+    HeldLock lock{spec_.name, spec_.owner, taken.token, store_name_};
+    lock.bound = taken.bound;
+    return Granted{{std::move(lock)}, deadline};
   }
   withdraw();
   return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only after the lease had ended",

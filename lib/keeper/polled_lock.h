@@ -23,6 +23,7 @@ class PollableLock {
   struct Taken {
     FencingToken token;
     TimePoint sent;
+    bool bound = false;  ///< HeldLock's
   };
   /// Another's; nothing of ours is left.
   struct Others {

@@ -33,7 +33,7 @@ held_and_seen() {
   is_free "$key"
 }
 @test "each store runs, excludes, shows who holds and why, serves who waits, and is free afterwards" {
-  on_each_store held_and_seen redlock 'redisson, fenced' 'mysql, session'
+  on_each_store held_and_seen redlock 'redisson, fenced' 'mysql, session' 'postgres, session'
 }
 
 limited() {

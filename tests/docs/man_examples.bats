@@ -139,6 +139,19 @@ deploy.sh under catalog" ]
 export-order 42 under order-42" ]
 }
 
+# bats test_tags=all
+@test "dlock-postgres(7)" {
+  need_servers
+  (umask 077 && echo secret >password)
+  here postgres://app@db.example/locks "$DLOCK_TEST_POSTGRES"
+  here postgres://app@db1,db2/locks "${DLOCK_TEST_POSTGRES/app@/guarded@}"
+  here /etc/ssl/db-ca.pem "$DLOCK_TEST_CERTIFICATES/ca.crt"
+  here /etc/dlock/postgres.password "$PWD/password"
+  recorded deploy.sh
+  type_all dlock-postgres.7
+  [ "$(cat "$calls")" = "deploy.sh under deploy/prod" ]
+}
+
 @test "dlock-zookeeper(7)" {
   need_servers
   here zk://zk1,zk2,zk3 "$DLOCK_TEST_ZK3/man-pages"

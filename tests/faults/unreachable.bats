@@ -18,6 +18,8 @@ redlock://$1,$2,$3
 tair://$1
 mysql://app@$1/locks
 mysql://app@$1/locks?strategy=session
+postgres://app@$1/locks
+postgres://app@$1/locks?strategy=session
 zk://$1
 zk://$1,$2
 zk://$1,$2,$3
@@ -48,7 +50,7 @@ is_told_at_once() { # URL
 # bats test_tags=all
 @test "who looks at all locks is told within the connection's time-out that no server can be reached, 69" {
   local url command before
-  for url in redis+sentinel://127.0.0.1:1/main redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+  for url in redis+sentinel://127.0.0.1:1/main redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks postgres://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
     for command in inspect gc; do
       before=$(now_ms)
       run timeout 60 dlock "$command" -b "$url"
@@ -76,7 +78,7 @@ stock_is_told_in_time() { # URL OPTION...
 # bats test_tags=all
 @test "stocks: -w and --connect-timeout are kept where no server can be reached" {
   local url
-  for url in redis://127.0.0.1:1 redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+  for url in redis://127.0.0.1:1 redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks postgres://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
     stock_is_told_in_time "$url" -w 1
     stock_is_told_in_time "$url" --connect-timeout 1s
     stock_is_told_in_time "$url" -n --connect-timeout 1s
@@ -118,7 +120,7 @@ time.sleep(300)' >port
   silent_servers
   local url server
   server=127.0.0.1:$(cat port)
-  for url in "redis://$server" "mysql://app@$server/locks" "zk://$server"; do
+  for url in "redis://$server" "mysql://app@$server/locks" "postgres://app@$server/locks" "zk://$server"; do
     run -130 terminal "expect:connecting to ${url}[^ ]*, [0-9] s of 1 min" 'send:\x03' -- dlock run -b "$url" --connect-timeout 30s -w 1m k -- touch ran
     [[ "$output" == *"^C"*$'\r\e[K' ]]
   done

@@ -6,6 +6,7 @@ load ../support/cli
 load ../support/faults
 load ../support/redis
 load ../support/mysql
+load ../support/postgres
 load ../support/zookeeper
 
 setup() {
@@ -23,12 +24,13 @@ teardown() { end_world; }
 # on_each_server BODY: the first of them, without DLOCK_TEST_EVERY_STORE (scripts/check --all).
 on_each_server() {
   local restart protocol kind
-  for kind in redis mysql zookeeper; do
+  for kind in redis mysql postgres zookeeper; do
     echo "server: $kind"
     protocol=$kind restart=restart_$kind
     case $kind in
       redis) start_redis one --appendonly yes --appendfsync always && use "$(redis_url one)" ;;
       mysql) start_mysql_with_tables one ;;
+      postgres) protocol=bytes && start_postgres_with_tables one ;;
       zookeeper) protocol=bytes && start_zookeeper one && use "$(zookeeper_url one)" ;;
     esac
     key=k

@@ -13,7 +13,7 @@ setup_file() {
 load ../support/mounts
 
 # Those with a keeper program: for each one a URL where nobody listens.
-declare -gA unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks [zookeeper]=zk://127.0.0.1:1)
+declare -gA unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks [postgres]=postgres://app@127.0.0.1:1/locks [zookeeper]=zk://127.0.0.1:1)
 package_of() { find "$folder" -maxdepth 1 -name "dlock-${1}_*.deb" | head -n 1; } # FAMILY
 
 setup() {
@@ -114,6 +114,9 @@ usr/share/man/man7/dlock-$family.7.gz" ]
 }
 @test "dlock-mysql has its keeper program, its page and its papers, and nothing else" {
   has_nothing_but mysql dlock-mysql 'MySQL or MariaDB'
+}
+@test "dlock-postgres has its keeper program, its page and its papers, and nothing else" {
+  has_nothing_but postgres dlock-postgres PostgreSQL
 }
 @test "dlock-zookeeper has its keeper program, its page and its papers, and nothing else" {
   has_nothing_but zookeeper dlock-zookeeper ZooKeeper

@@ -95,7 +95,7 @@ mysql/bound/lock.cpp mv mysql/bound/lock.cpp mysql/bound/pinned_lock.cpp
 redis/native/admin.cpp mv redis/native/admin.cpp redis/native/commands.cpp
 redis/rows/store.cpp cp mysql/lease/store.cpp redis/rows/store.cpp
 toy mkdir toy
-zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
+zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` | `connection` |$/\1| | `connection` |/' README.md
 END
 }
 

@@ -6,8 +6,8 @@
 // status says it, too.
 //
 //   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS,
-//                                               DLOCK_TEST_CLUSTER, DLOCK_TEST_TAIR, DLOCK_TEST_ZK and DLOCK_TEST_MYSQL
-//                                               name
+//                                               DLOCK_TEST_CLUSTER, DLOCK_TEST_TAIR, DLOCK_TEST_ZK, DLOCK_TEST_MYSQL
+//                                               and DLOCK_TEST_POSTGRES name
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> urls{"local:" + directory.path()};
   const std::pair<const char*, const char*> ways[] = {
       {"DLOCK_TEST_REDIS", ""}, {"DLOCK_TEST_CLUSTER", ""}, {"DLOCK_TEST_TAIR", ""},
-      {"DLOCK_TEST_ZK", ""},    {"DLOCK_TEST_MYSQL", ""},
+      {"DLOCK_TEST_ZK", ""},    {"DLOCK_TEST_MYSQL", ""},   {"DLOCK_TEST_POSTGRES", ""},
   };
   for (const auto& [variable, way] : ways) {
     const char* server = std::getenv(variable);

@@ -10,6 +10,7 @@ set_stores() { # in setup
   stores=("$DLOCK_BACKEND")
   [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
   [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
+  [ -z "${DLOCK_TEST_POSTGRES-}" ] || stores+=("$DLOCK_TEST_POSTGRES")
   phone=phone-$BATS_TEST_NUMBER-$$
 }
 drop_from_stores() { # in teardown

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/postgres/bound/admin.h"
+
+#include <algorithm>
+
+#include "lib/lock/lock_errors.h"
+
+namespace dlock::postgres {
+namespace {
+
+constexpr Duration kPause = std::chrono::milliseconds(10);
+
+/// Of a program that takes the same lock without dlock, or of an account whose sessions ours may not see.
+Participant another_session(const HolderSession& holder) {
+  Participant participant;
+  participant.owner = "session " + holder.backend;
+  participant.note = "another " + participant.owner;
+  return participant;
+}
+
+bool are_same(const std::vector<Participant>& some, const std::vector<Participant>& others) {
+  return std::equal(
+      some.begin(), some.end(), others.begin(), others.end(),
+      [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; });
+}
+
+}  // namespace
+
+BoundAdmin::BoundAdmin(std::shared_ptr<Servers> servers, const Runtime& runtime)
+    : PostgresAdmin(std::move(servers), kSessionSpace, runtime) {}
+
+Result<LockState> BoundAdmin::inspect(const LockName& name) {
+  TRY_ASSIGN(auto state, RowAdmin::inspect(name));
+  TRY_ASSIGN(const auto holder, holder_session(*servers_, name, soon()));
+  std::erase_if(state.holders,
+                [&](const Participant& one) { return !holder || holder->name != session_name(one.owner); });
+  for (Participant& one : state.holders) one.until.reset();
+  if (holder && state.holders.empty()) state.holders.push_back(another_session(*holder));
+  return state;
+}
+
+Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
+                                                const std::string& /*by*/) {
+  TRY_ASSIGN(const auto now, inspect(name));
+  if (!are_same(now.holders, shown.holders)) return other_holders(name);
+  TRY_ASSIGN(auto holder, holder_session(*servers_, name, soon()));
+  const CallLimit limit = soon();
+  if (holder) TRY(servers_->run("SELECT pg_terminate_backend(" + holder->backend + ")", {}, limit));
+  const std::string ended = holder ? holder->backend : "";
+  while (holder && holder->backend == ended) {
+    if (runtime_.clock.now() >= limit.until)
+      return Error{ErrorCode::kUnavailable, "session " + ended + " does not end", "look at it in pg_stat_activity"};
+    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
+    TRY_ASSIGN(holder, holder_session(*servers_, name, limit));
+  }
+  return ForceReleased{shown.holders};
+}
+
+Result<void> BoundAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  TRY_ASSIGN(const auto now, inspect(name));
+  if (now.holders.empty()) return other_holders(name);
+  if (now.holders.front().token.is_none()) return cannot_be_asked(name, "another session has it");
+  return RowAdmin::revoke(name, shown, by);
+}
+
+Result<HeldLock> BoundAdmin::renew(const LockName& /*name*/, const Owner& /*owner*/, Duration /*ttl*/) {
+  return lives_with_its_connection();
+}
+
+Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*/) {
+  return lives_with_its_connection();
+}
+
+Result<AdminCommon::Release> BoundAdmin::take_for_ping(const LockName& name) {
+  TRY(servers_->run("SELECT pg_try_advisory_lock(" + lock_number(name) + ")", {}, soon()));
+  return Release([this, name]() -> Result<void> {
+    TRY(servers_->run("SELECT pg_advisory_unlock(" + lock_number(name) + ")", {}, soon()));
+    return {};
+  });
+}
+
+}  // namespace dlock::postgres

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/postgres/bound/store.h"
+
+#include "lib/base/text.h"
+
+namespace dlock::postgres {
+
+std::string lock_number(const LockName& name) {
+  const auto number = whole_number<std::int64_t>(name.text());
+  if (number && std::to_string(*number) == name.text()) return "(" + name.text() + ")::bigint";
+  return "hashtextextended(convert_from('\\x" + hex(name.text()) + "','UTF8') COLLATE \"C\",0)";
+}
+
+std::string session_name(const std::string& owner) { return "dlock " + owner; }
+
+Result<std::optional<HolderSession>> holder_session(Servers& servers, const LockName& name, const CallLimit& limit) {
+  TRY_ASSIGN(const auto found,
+             servers.run("SELECT pid,application_name FROM pg_locks JOIN pg_stat_activity USING (pid),(SELECT " +
+                             lock_number(name) +
+                             ") AS l(k) WHERE granted AND locktype='advisory' AND objsubid=1"
+                             " AND database=(SELECT oid FROM pg_database WHERE datname=current_database())"
+                             " AND classid::bigint=(k>>32)&4294967295 AND objid::bigint=k&4294967295",
+                         {}, limit));
+  if (found.empty()) return std::optional<HolderSession>();
+  return std::optional(HolderSession{text_of(found.front(), 0), text_of(found.front(), 1)});
+}
+
+Error lives_with_its_connection() {
+  return {ErrorCode::kUnsupported, "a lock of strategy=session lives with its connection",
+          "use --watch-pid, or strategy=lease"};
+}
+
+}  // namespace dlock::postgres

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/postgres/connection/connection.h"
+#include "lib/base/result.h"
+
+namespace dlock::postgres {
+
+/// The servers of a URL, one of which takes changes, and one connection to that one. When it is gone, read-only or does
+/// not answer, the next connect() looks for the writable server again, beginning with the one that worked last.
+/// Single-threaded.
+class Servers {
+ public:
+  Servers(Settings settings, Clock& clock) : settings_(std::move(settings)), clock_(clock) {}
+
+  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable, naming every server
+  /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
+  Result<Connection*> connect(const CallLimit& limit);
+
+  /// Runs one statement, which is a transaction, on that server; repeats it where another transaction was in its way.
+  /// Errors as of connect() and error_of().
+  Result<Answer> run(const std::string& statement, const std::vector<std::string>& params, const CallLimit& limit);
+
+  /// Whether a pooler stands in between: another server process than the connection's answers.
+  Result<bool> is_pooled(const CallLimit& limit);
+
+  /// The present connection, or nullptr; it may be broken.
+  Connection* current() { return connection_.get(); }
+  const Connection* current() const { return connection_.get(); }
+  void close() { connection_.reset(); }
+  /// The number of the present connection. A new one means that what the old connection held and heard is gone.
+  int generation() const { return generation_; }
+  /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
+  /// takes no changes, too: the next connect() then begins with the server after it.
+  Error failed(const Failure& failure);
+
+  std::string server() const { return settings_.servers[at_].text(); }  ///< of the present or last connection
+  /// Whether the server that was asked last has said no.
+  bool has_refused() const { return has_refused_; }
+  const Settings& settings() const { return settings_; }
+  Clock& clock() const { return clock_; }
+
+ private:
+  using Opened = Result<std::unique_ptr<Connection>>;
+  Opened open(std::size_t index, const CallLimit& limit);
+  Opened open_at(std::size_t index, const Address* address, const CallLimit& limit);
+
+  Settings settings_;
+  Clock& clock_;
+  std::unique_ptr<Connection> connection_;
+  std::size_t at_ = 0;
+  int generation_ = 0;
+  bool has_refused_ = false;
+};
+
+}  // namespace dlock::postgres
