@@ -54,12 +54,12 @@ struct Written {
     return time <= kLatestTime;
   }
   bool since(std::string_view word, StoreTime& time) const {
-    if (word != kThen) return read_time(word, time);
+    if (word != kThen) return read_time(word, time) && time > 0;
     time = at;
     return true;
   }
   bool token(std::string_view word, std::uint64_t& of) const {
-    if (word != kThen) return read(word, of);
+    if (word != kThen) return read(word, of) && of > 0;
     of = number;
     return true;
   }
@@ -166,6 +166,7 @@ std::optional<LockRecord> decode_record(const Rows::Row& row, StoreTime now) {
                                     : false;
     if (!fits) return std::nullopt;
   }
+  if (record.holders.empty() && record.waiters.empty()) return std::nullopt;
   return record;
 }
 

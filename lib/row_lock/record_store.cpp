@@ -89,6 +89,8 @@ Result<std::optional<RecordStore::Rewritten>> RecordStore::rewrite(const Make& m
         return written.error();
       }
       if (*written) return std::optional(Rewritten{std::move(*reading), std::move(**written)});
+      if (clock_.now() >= limit.until)
+        return Error{ErrorCode::kUnavailable, "others change " + name_.text() + " all the time"};
       if (races > 0) clock_.sleep_until(std::min(limit.until, clock_.now() + race_rest(races)));
     }
   };

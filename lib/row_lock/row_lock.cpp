@@ -59,7 +59,7 @@ RowLock::Step RowLock::take_or_queue(bool first, Control& control) {
   if (spec_.take && first && !queued_) {
     const auto taken = store_.take_free(ask_, limit(control));
     if (!taken) return failed(taken.error(), unknown_take_);
-    if (*taken) return granted(**taken);
+    if (*taken) return granted(**taken, spec_.ttl);
   }
   auto reading = store_.read(limit(control));
   if (!reading) return Failed{reading.error(), rows_->has_refused()};
@@ -84,9 +84,11 @@ RowLock::Step RowLock::decide(const RecordReading& reading, Control& control) {
   if (!spec_.take) return Busy{};
   if (busy) return stand_in_queue(reading, control);
   auto& take = std::get<LeaseTake>(decision);
+  const Duration left = std::chrono::microseconds(take.before - reading.now);
+  if (take.before > 0 && left >= spec_.ttl / 2) return granted(reading, std::min(left, spec_.ttl));
   const auto written = store_.write(reading, {.record = std::move(take.next), .before = take.before}, limit(control));
   if (!written) return failed(written.error(), unknown_take_);
-  return *written ? Step(granted(**written)) : Again{};
+  return *written ? Step(granted(**written, spec_.ttl)) : Again{};
 }
 
 /// Listens first, so that nothing is told in vain. A place is worth having where attempts are not counted.
@@ -110,16 +112,17 @@ RowLock::Step RowLock::stand_in_queue(const RecordReading& reading, Control& con
   return Busy{};
 }
 
-Granted RowLock::granted(const RecordReading& held) {
+/// With so much `left` of the lease when it was asked for.
+Granted RowLock::granted(const RecordReading& held, Duration left) {
   seen_ = held;
   unknown_ = unknown_take_ = queued_ = false;
   held_ = true;
-  leased_at_ = held.sent;
+  leased_at_ = held.sent - (spec_.ttl - left);
   listen_at_ = runtime_.clock.now() + kListenAfter;
   const LeaseHolder* ours = find_holder(held.record, owner_);
   HeldLock lock{spec_.name, spec_.owner, FencingToken(ours->token), rows_->store()};
   lock.slot = slot_of(ours->who);
-  return {{std::move(lock)}, lease_deadline(held.sent, spec_.ttl)};
+  return {{std::move(lock)}, lease_deadline(held.sent, left)};
 }
 
 /// Of who is not told anything: who is first looks often, the others more seldom.

@@ -52,7 +52,7 @@ class RowLock final : public LockDriver, private Acquirer {
   Step stand_in_queue(const RecordReading& reading, Control& control);
   CallLimit limit(Control& control) const;
   Failed failed(const Error& error, bool& unknown) const;
-  Granted granted(const RecordReading& held);
+  Granted granted(const RecordReading& held, Duration left);
   Duration look_pause();
   bool is_alone() const;
   Renewal renewed(const RecordReading& written);

@@ -308,9 +308,10 @@ TEST_CASE("a record is what was written, whatever a reason contains") {
 }
 
 TEST_CASE("what is no record of ours is not understood") {
-  for (const char* text : {"x", "\n", "x 0", "z 0\n", "x -1\n", "x 0\nh\n", "x 0\nh o 1 2 3 4 who", "x 0\nh o 1 2 3\n",
-                           "x 0\nh o 1 2 three 4 who\n", "x 0\nh o -1 2 3 4 who\n", "x 0\nw o z 1 2 who\n",
-                           "x 0\nq o x 1 2 who\n", "x 0\nh o = = +9100000000000000 0 who\n", "5 0 0 0"}) {
+  for (const char* text :
+       {"x", "\n", "x 0", "z 0\n", "x -1\n", "x 0\n", "x 0\nw o x 0 1 \n", "x 0\nh o 0 1 1 0 \n", "x 0\nh\n",
+        "x 0\nh o 1 2 3 4 who", "x 0\nh o 1 2 3\n", "x 0\nh o 1 2 three 4 who\n", "x 0\nh o -1 2 3 4 who\n",
+        "x 0\nw o z 1 2 who\n", "x 0\nq o x 1 2 who\n", "x 0\nh o = = +9100000000000000 0 who\n", "5 0 0 0"}) {
     CAPTURE(text);
     CHECK_FALSE(decode_record({text, 1, kNow}, kNow).has_value());
   }
