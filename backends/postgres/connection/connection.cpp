@@ -86,10 +86,11 @@ pg_conn* start(const Options& options) {
 Failure failed_login(pg_conn* connection) {
   std::string said = PQerrorMessage(connection);
   Failure failure{state_in(said), {}, true};
+  if (failure.state.empty() && PQconnectionNeedsPassword(connection)) failure.state = "28P01";
   for (const std::string_view before : {"FATAL:  ", "ERROR:  "}) {
     if (const auto at = said.find(before); at != std::string::npos) said.erase(0, at + before.size());
   }
-  if (!failure.state.empty()) said.erase(0, std::min(said.size(), failure.state.size() + 2));
+  if (said.starts_with(failure.state + ":")) said.erase(0, std::min(said.size(), failure.state.size() + 2));
   failure.text = said.substr(0, said.find('\n'));
   return failure;
 }
