@@ -209,6 +209,15 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   done
 }
 
+@test "the pages have at most 20,000 words, dlock(1) at most 600 lines, and a NAME as man -k shows it" {
+  [ "$(cat "$root"/man/*.scd | wc -w)" -le 20000 ]
+  [ "$(wc -l <"$page")" -le 600 ]
+  for page in "$root"/man/*.scd; do # no marks and no -- in it: they get lost
+    name=$(basename "$page")
+    sed -n '/^# NAME$/{n;n;p}' "$page" | grep -qE "^${name%.?.scd} - [^*_-]+$" || { echo "$name"; return 1; }
+  done
+}
+
 # bats test_tags=all
 @test "the programs and pages that a man page sends its reader to exist" {
   for name in $(grep -ohE '\*dlock[a-z.-]*\*\([0-9]\)' "$root"/man/*.scd | tr -d '*' | sort -u); do
