@@ -163,6 +163,26 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+@test "TLS: the server's certificate is checked, ours is shown; a socket and a name that is looked up serve as well" {
+  need_servers
+  with_tables
+  local at paper=$DLOCK_TEST_CERTIFICATES
+  at=127.0.0.1:$(port_of one)
+  sed -i 's/^hostssl.*/hostssl all certified 127.0.0.0\/8 trust clientcert=verify-ca/' "$servers/one/data/pg_hba.conf"
+  pg one 'SELECT pg_reload_conf()' >/dev/null
+  (umask 077 && cat "$paper/client.key" >client.key && cat "$paper/other-client.key" >other.key)
+  run -0 dlock run -b "postgres://app@$at/locks?ca-file=$paper/ca.crt" k -- true
+  run dlock doctor -b "postgres://app@$at/locks?ca-file=$paper/ca.crt"
+  [[ $output == *'encrypted, certificate checked'* ]]
+  run -78 --separate-stderr dlock run -b "postgres://app@$at/locks?ca-file=$paper/other-ca.crt" k -- true
+  [[ $stderr == *'certificate verify failed'* ]]
+  run -0 dlock run -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/client.crt&key-file=$PWD/client.key" k -- true
+  run -77 dlock run -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt" k -- true
+  run ! dlock run -n -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/other-client.crt&key-file=$PWD/other.key" k -- true
+  run -0 dlock run -b "postgres://app@localhost:$(port_of one)/locks" k -- true
+  run -0 dlock run -b "postgres://app@/locks?socket=$servers/one/data/.s.PGSQL.$(port_of one)" k -- true
+}
+
 # --- the network -----------------------------------------------------------------------------------------------------
 
 @test "the first of two servers is silent: the second has its share of the time, and is asked first from then on" {
