@@ -193,9 +193,9 @@ Result<void> ZookeeperLock::keep(ContenderStore::Kept how, HolderRecord data, Ti
   data.slot = slot_;
   data.token = contender.token();
   const TimePoint began = runtime_.clock.now();
-  const bool was_kept = contender.kept() == how;
+  const bool begins = how == ContenderStore::Kept::kAsLease && contender.kept() != how;
+  if (begins) kept_since_ = began;  // also of one that is not answered
   TRY(contender.keep(how, encode(data), until));
-  if (!was_kept) kept_since_ = began;
   held_ = contender.path();
   watch_again(Duration(0));
   return {};

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr Duration kFirstWatch = 200ms;   ///< a lock held for less is not worth watching
 constexpr Duration kWithdrawBudget = 1s;  ///< to take back what may have been created
 constexpr Duration kLookAgain = 1min;     ///< at what is waited for, whatever was missed
+constexpr Duration kGrantTakes = 1s;      ///< from its lease to the grant: --at-least counts from that
 constexpr Duration kGatePasses = 1s;      ///< whoever does not pass it by then is stopped
 constexpr int kGoneTries = 5;
 constexpr std::size_t kMostNamed = 3;  ///< waiters whose names a waiter is shown
@@ -279,7 +280,11 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
     previously_sent_ = contenders_.back().previously_sent();
   }
   if (spec_.at_least > lease) {  // longer than the session is sure to last without us
-    TRY(keep(ContenderStore::Kept::kAsLease, lease_of(spec_.at_least), asked_by()));
+    const Duration lasts = spec_.at_least + kGrantTakes;
+    TRY(keep(ContenderStore::Kept::kAsLease, lease_of(lasts), asked_by()));
+    if (runtime_.clock.now() > kept_since_ + kGrantTakes) {
+      TRY(keep(ContenderStore::Kept::kAsLease, lease_of(lasts), asked_by()));
+    }
   }
   calls_->forget_fired();
   watch_at_ = runtime_.clock.now() + kFirstWatch;

@@ -329,6 +329,41 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Whatever reply of a grant is lost, --at-least is neither shorter nor much longer than it was asked for") {
+  for (const bool is_done : {true, false}) {
+    for (int n = 1;; ++n) {
+      CAPTURE(is_done);
+      CAPTURE(n);
+      LeaseWorld world;
+      world.ensemble.longest_session = 30s;
+      world.clock.advance(1000h);
+      LockSpec spec = spec_of();
+      spec.at_least = spec.ttl = 100s;
+      const auto lock = world.lock(spec);
+      world.ensemble.lost_is_done = is_done;
+      world.ensemble.lose_reply_of = n;
+      // Nobody answers for a moment after that.
+      world.ensemble.before_each = [&](auto&, const auto&) {
+        if (world.ensemble.requests != n) return;
+        world.ensemble.stop();
+        world.at(world.clock.since_start() + 6s, [&] { world.ensemble.start(); });
+      };
+      REQUIRE(granted(lock->acquire(world.supervisor)));
+      const bool all = world.ensemble.requests < n;
+      world.ensemble.before_each = nullptr;
+      world.ensemble.lose_reply_of = 0;
+      const WallTime now = world.clock.wall();
+      const auto shown = world.admin()->inspect(spec.name);
+      REQUIRE(shown);
+      REQUIRE(shown->holders.size() == 1);
+      REQUIRE(shown->holders[0].until);
+      CHECK(*shown->holders[0].until >= now + 100s);
+      CHECK(*shown->holders[0].until < now + 120s);
+      if (all) break;
+    }
+  }
+}
+
 TEST_CASE("Whatever reply is lost while a lease becomes a node of the session again, the lock is held") {
   for (const bool is_done : {true, false}) {
     for (int n = 1;; ++n) {
