@@ -109,8 +109,8 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
 
 @test "time-outs of idle sessions and idle transactions end nothing" {
   with_tables
-  as_a_rule idle_in_transaction_session_timeout=50ms
-  as_a_rule idle_session_timeout=100ms
+  as_a_rule idle_in_transaction_session_timeout=50
+  as_a_rule idle_session_timeout=100
   start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((2 * slowness))
   wait_until begun 1
   wait_section b
