@@ -9,6 +9,7 @@
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/lock_driver.h"
+#include "lib/lock/key_memory.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/rows/rows.h"
@@ -27,6 +28,8 @@ struct RegisteredBackend {
   Result<std::unique_ptr<Stock>> (*stock)(const BackendUrl&, const Runtime&);
   /// Its rows, on which the stocks are. Null where there are no stocks.
   Result<std::unique_ptr<Rows>> (*rows)(const BackendUrl&, const RowSpace&, const Runtime&);
+  /// What it remembers beside its locks, on rows too. Null where these are for stocks alone.
+  Result<std::unique_ptr<KeyMemory>> (*memory)(const BackendUrl&, const Runtime&);
 };
 
 /// The backends inside this program. Each program has a definition of its own, made from backends/CMakeLists.txt.

@@ -10,6 +10,7 @@
 #include "cmd/program.h"
 #include "lib/keeper/keeper_loop.h"
 #include "lib/keeper/lease_around.h"
+#include "lib/keeper/slot_lock.h"
 #include "lib/stock/stock_hold.h"
 
 namespace dlock {
@@ -26,10 +27,20 @@ Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, cons
       std::make_unique<StockHold>(std::move(stock), request.spec, open_segment, runtime));
 }
 
+/// Where slots are remembered; a store without such a place has a lock for each.
+Result<std::unique_ptr<LockDriver>> open_slot(const RegisteredBackend& row, const AcquireRequest& request,
+                                              const Runtime& runtime) {
+  auto memory = row.memory ? row.memory(request.url, runtime) : Error{ErrorCode::kUnsupported, {}};
+  if (memory) return slot_lock(std::move(*memory), request.spec, request.url.redacted(), runtime);
+  if (memory.error().code != ErrorCode::kUnsupported) return memory.error();
+  return row.drive(request.url, request.spec, runtime);
+}
+
 Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
   for (const RegisteredBackend& row : registered_backends()) {
     if (request.url.family != row.family) continue;
     if (request.spec.stock) return open_part(row, request, runtime);
+    if (request.spec.name.is_slot()) return open_slot(row, request, runtime);
     const auto drive = [&](const LockSpec& spec) { return row.drive(request.url, spec, runtime); };
     if (!request.spec.ancestor || !request.spec.take) return drive(request.spec);
     auto admin = row.admin(request.url, runtime);
@@ -48,10 +59,22 @@ Result<void> ask_holders(const AcquireRequest& request, const Runtime& runtime, 
   return Error{ErrorCode::kInternal, "this program keeps no locks of " + request.url.redacted()};
 }
 
+std::string who_freed(const AcquireRequest& request, const Runtime& runtime, TimePoint until) {
+  const LockSpec& spec = request.spec;
+  for (const RegisteredBackend& row : registered_backends()) {
+    if (request.url.family != row.family || !row.memory || spec.stock) continue;
+    const auto memory = row.memory(request.url, runtime);
+    std::string by = memory ? (*memory)->who_freed(spec.name, spec.owner.text(), until) : std::string();
+    const bool around = memory && by.empty() && spec.ancestor;
+    return around ? (*memory)->who_freed(spec.name, spec.ancestor->owner.text(), until) : by;
+  }
+  return {};
+}
+
 int run_keeper_program() {
   // A keeper has the password in its memory: it leaves no core file, and its user's other programs cannot look into it.
   prctl(PR_SET_DUMPABLE, 0);
-  return run_keeper(open_lock, ask_holders, memory_of_keeper());
+  return run_keeper(open_lock, ask_holders, who_freed, memory_of_keeper());
 }
 
 }  // namespace

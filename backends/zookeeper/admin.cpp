@@ -12,6 +12,7 @@
 #include "backends/zookeeper/session/errors.h"
 #include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/rows/row_memory.h"
 #include "lib/stock/stock_rows.h"
 
 namespace dlock::zookeeper {
@@ -56,39 +57,6 @@ std::set<Id> ids_of(const std::vector<Participant>& all) {
 
 Result<Answer> change(Calls& calls, Change one, TimePoint until) {
   return calls.call(ask_change({std::move(one)}), until, nullptr);
-}
-
-/// Remembers the highest token of `resource` in a persistent node in `directory`, changed only against the version that
-/// was read. Lost for a lower token.
-Result<void> pass_fence(Calls& calls, const std::string& directory, const LockName& resource, FencingToken token,
-                        TimePoint until) {
-  const std::string path = directory + "/" + one_part(resource);
-  while (true) {
-    // Through the leader: a server that lags could show a lower one.
-    TRY(calls.call_until(ask_sync(path), until, nullptr));
-    TRY_ASSIGN(const auto seen, calls.call_until(ask_data(path), until, nullptr));
-    Result<Answer> changed = Error{};
-    if (seen.code == Code::kNoNode) {
-      const auto made = make_directory(calls, directory, true, "", until, nullptr);
-      if (!made && (made.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) return made.error();
-      if (!made) continue;
-      changed = change(calls, create_node(path, token.text()), until);
-    } else {
-      const auto highest = FencingToken::parse(seen.data);
-      if (!highest) {
-        return Error{ErrorCode::kMisconfigured, path + " on " + calls.store() + " does not hold a token",
-                     "find out who wrote it; after deleting it the highest token is forgotten"};
-      }
-      if (token < *highest) return token_too_old(resource, token, highest->text());
-      if (token == *highest) return {};
-      changed = change(calls, set_node(path, token.text(), seen.stat.version), until);
-    }
-    if (changed && changed->code == Code::kOk) return {};
-    if (!changed && (changed.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) {
-      return changed.error();
-    }
-    if (calls.clock().now() >= until) return calls.unreachable();
-  }
 }
 
 }  // namespace
@@ -279,17 +247,6 @@ Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
   return release_lease(*calls_, lease.path, owner, until);
 }
 
-/// The check alone: a server cannot keep other checks out for as long as a command runs.
-Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  const TimePoint until = soon();
-  auto passed = in_session(until, [&](Calls& calls) {
-    return pass_fence(calls, own_directory(ensemble_.root(), "fences"), resource, token, until);
-  });
-  calls_.reset();  // nothing of it is left to the command
-  if (!passed) return passed.error();
-  return UniqueFd();
-}
-
 /// nullopt: it is no lease that is over.
 Result<std::optional<Swept>> ZookeeperAdmin::sweep_lease(const std::string& path, bool dry_run, TimePoint until) {
   TRY_ASSIGN(const auto node, calls_->call_until(ask_data(path), until, nullptr));
@@ -337,9 +294,11 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
     gone.insert(node->path);
     swept.push_back({*name, "an empty lock directory"});
   }
-  RowSession stocks(ensemble_, runtime_);
-  TRY_ASSIGN(auto left, sweep_rows(stocks, kStockSpace, dry_run, {until}));
-  std::move(left.begin(), left.end(), std::back_inserter(swept));
+  RowSession rows(ensemble_, runtime_);
+  for (const RowSpace& space : {kStockSpace, kKeySpace}) {
+    TRY_ASSIGN(auto left, sweep_rows(rows, space, dry_run, {until}));
+    std::move(left.begin(), left.end(), std::back_inserter(swept));
+  }
   return swept;
 }
 

@@ -52,7 +52,6 @@ class ZookeeperAdmin final : public AdminCommon {
   Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
   std::vector<Finding> diagnose() override;
 

@@ -139,7 +139,7 @@ std::string freed_json(const Freed& freed, const std::string& store) {
 Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
   OldHolders old(shown.holders, runtime);
   if (auto refused = refuse_data(shown, options)) return std::move(*refused);
-  auto freed = backend.force_release(shown.name, shown, who_asks(options.reason));
+  auto freed = backend.free_by_force(shown, who_asks(options.reason));
   if (freed) {
     keep_commands(freed->freed, shown.holders);
     const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();

@@ -99,18 +99,12 @@ int say_released(const std::string& owner, bool released, const Options& options
 /// `release --slot`: the key is that of the slot. What has run may run again.
 int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& slot = options.keys.front();
-  const auto state = backend.inspect(slot);
-  if (!state) return fail(runtime.log, state.error());
-  const bool remembered = !state->holders.empty();
-  if (!remembered && !options.if_held) {
-    return fail(runtime.log, {ErrorCode::kLost, slot.spoken() + " is not remembered", "nothing was changed"});
-  }
-  if (remembered) {
-    const auto freed = backend.force_release(slot, *state, "");
-    if (!freed) return fail(runtime.log, freed.error());
-    record_lease(Event::Kind::kReleased, backend.store(), state->holders.front().owner, {}, options, runtime);
-  }
-  return say_released(remembered ? state->holders.front().owner : "", remembered, options, backend, runtime, out);
+  const auto known = backend.forget(slot);
+  const bool was_unknown = !known && known.error().code == ErrorCode::kLost;
+  if (!known && !(was_unknown && options.if_held)) return fail(runtime.log, known.error());
+  const std::string owner = known ? known->owner : std::string();
+  if (known) record_lease(Event::Kind::kReleased, backend.store(), owner, {}, options, runtime);
+  return say_released(owner, !was_unknown, options, backend, runtime, out);
 }
 
 }  // namespace

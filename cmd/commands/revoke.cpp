@@ -135,7 +135,7 @@ class Revocation {
           "to ask them too, run it again; or take the lock from all: dlock force-release " + asked_.name.typed()};
     }
     OldHolders old(state.holders, runtime_);
-    auto freed = backend_.force_release(asked_.name, state, who_asks(options_.reason));
+    auto freed = backend_.free_by_force(state, who_asks(options_.reason));
     if (!freed) return freed.error();
     outcome_ = "forced";
     keep_commands(freed->freed, asked_.holders);

@@ -67,7 +67,7 @@ void stop_blocking_stderr() {
 }
 
 void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLockDriver& open, const AskHolders& ask,
-               const Runtime& runtime, Processes& processes) {
+               const WhoFreed& who_freed, const Runtime& runtime, Processes& processes) {
   const Log log(request.style, runtime.log.fd(), {}, request.spec.name.text());
   if (ask) {
     link.revoke_by([&](const LockState& shown, const std::string& by, TimePoint until) {
@@ -76,7 +76,10 @@ void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLo
   }
   const auto lock = open(request, {runtime.clock, log});
   if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
-  Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();
+  const auto told = [&](TimePoint until) {
+    return who_freed ? who_freed(request, {runtime.clock, log}, until) : std::string();
+  };
+  Keeping(link, **lock, request.spec, told, {runtime.clock, log}, processes).run();
   linger(link, runtime.clock, request.spec.ttl);
 }
 
@@ -104,11 +107,11 @@ void end_with_reason() noexcept {
 }  // namespace
 
 int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes,
-         const AskHolders& ask) {
+         const AskHolders& ask, const WhoFreed& who_freed) {
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
   try {
-    if (request) keep_lock(link, *request, open, ask, runtime, processes);
+    if (request) keep_lock(link, *request, open, ask, who_freed, runtime, processes);
   } catch (const std::exception& failure) {
     link.tell(failed(" of " + request->url.redacted(), failure));
     return kStatusFailed;
@@ -116,7 +119,7 @@ int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Pr
   return link.nonsense() ? kStatusFailed : 0;
 }
 
-int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory) {
+int run_keeper(const OpenLockDriver& open, const AskHolders& ask, const WhoFreed& who_freed, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
   const SignalsBlocked blocked;  // a signal to all processes of a service is for dlock and the command
@@ -124,7 +127,7 @@ int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t me
   SystemClock clock;
   const Log log(Log::Style{.quiet = true});
   SystemProcesses processes;
-  return keep(UniqueFd(kKeeperDescriptor), open, {clock, log}, processes, ask);
+  return keep(UniqueFd(kKeeperDescriptor), open, {clock, log}, processes, ask, who_freed);
 }
 
 }  // namespace dlock

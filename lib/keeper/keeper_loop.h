@@ -20,6 +20,9 @@ using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const A
 using AskHolders =
     std::function<Result<void>(const AcquireRequest&, const Runtime&, const LockState&, const std::string& by)>;
 
+/// Who has freed the lock of the request by force, and why; empty: nobody, or it is not known by `until`.
+using WhoFreed = std::function<std::string(const AcquireRequest&, const Runtime&, TimePoint until)>;
+
 /// The keeper's end of the socket (descriptor kKeeperDescriptor), from "acquire" to the end: takes the lock, renews it
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
 /// supervisor, gives the lock back. It obeys its socket alone: every signal but those of faults is blocked.
@@ -45,7 +48,7 @@ using AskHolders =
 /// an exception, wherever it is thrown, is reported to the supervisor (SessionGone) and ends the process.
 ///
 /// Returns the exit status of the process: 0, or 70 after an exception and when what it read made no sense.
-int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory);
+int run_keeper(const OpenLockDriver& open, const AskHolders& ask, const WhoFreed& who_freed, std::size_t memory);
 
 /// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its
 /// connections and ends: for no longer than this.
@@ -53,6 +56,6 @@ inline constexpr Duration kLastWordToEnd = std::chrono::milliseconds(105);
 
 /// The same on any socket, and in any world.
 int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes,
-         const AskHolders& ask = {});
+         const AskHolders& ask = {}, const WhoFreed& who_freed = {});
 
 }  // namespace dlock

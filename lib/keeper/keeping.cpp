@@ -12,6 +12,7 @@ namespace {
 
 /// The supervisor, messages of the store, a timer, and who enters.
 constexpr std::size_t kMostInterest = 5;
+constexpr Duration kReasonBudget = std::chrono::seconds(1);  ///< to learn who has freed the lock
 
 }  // namespace
 
@@ -133,7 +134,7 @@ bool Keeping::stay_owner(std::optional<TimePoint> limit) {
 bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   if (const auto* lost = std::get_if<RenewalLost>(&answer)) {
     store_lost_ = true;
-    return lose(lost->why);
+    return lose(why_lost(lost->why));
   }
   if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
     revoke(*wanted);
@@ -169,6 +170,12 @@ void Keeping::revoke(const RevocationRequested& wanted) {
   if (asked_at_) return;
   asked_at_ = clock_.now();
   tell(Lost{wanted.why, false, wanted.by});
+}
+
+/// The command is not ended before that is known, if it can be known soon.
+std::string Keeping::why_lost(const std::string& otherwise) {
+  const std::string by = who_freed_(clock_.now() + std::min<Duration>(kReasonBudget, lease_ / 6));
+  return by.empty() ? otherwise : forced_by(by);
 }
 
 bool Keeping::lose(const std::string& why) {

@@ -3,8 +3,10 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/runtime.h"
@@ -21,10 +23,15 @@ namespace dlock {
 /// ways in which it ends.
 class Keeping {
  public:
-  Keeping(SupervisorLink& link, LockDriver& lock, const LockSpec& spec, const Runtime& runtime, Processes& processes)
+  /// Who has freed the lock by force, and why, as far as that is known by then; empty: nobody.
+  using WhoFreed = std::function<std::string(TimePoint until)>;
+
+  Keeping(SupervisorLink& link, LockDriver& lock, const LockSpec& spec, WhoFreed who_freed, const Runtime& runtime,
+          Processes& processes)
       : link_(link),
         lock_(lock),
         spec_(spec),
+        who_freed_(std::move(who_freed)),
         clock_(runtime.clock),
         log_(runtime.log),
         processes_(processes),
@@ -66,6 +73,7 @@ class Keeping {
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
   void revoke(const RevocationRequested& wanted);
+  std::string why_lost(const std::string& otherwise);
   bool lose(const std::string& why);
   void tell(const SessionEvent& event);
   void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});
@@ -75,6 +83,7 @@ class Keeping {
   SupervisorLink& link_;
   LockDriver& lock_;
   const LockSpec& spec_;
+  const WhoFreed who_freed_;
   Clock& clock_;
   const Log& log_;
   Processes& processes_;

@@ -2,6 +2,7 @@
 #include "lib/lock/admin_common.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lib/lock/lock_errors.h"
@@ -42,6 +43,28 @@ Result<void> LockAdmin::revoke(const LockName& name, const LockState& /*shown*/,
   return cannot_be_asked(name, "locks of this kind have no place for a message to their holder");
 }
 
+Result<ForceReleased> LockAdmin::free_by_force(const LockState& shown, const std::string& by) {
+  std::vector<std::string> owners;  // of dlock's
+  for (const Participant& holder : shown.holders) {
+    if (memory_ && !by.empty() && Owner::parse(holder.owner)) owners.push_back(holder.owner);
+  }
+  if (!owners.empty()) memory_->note_who_frees(shown.name, owners, by);
+  auto freed = force_release(shown.name, shown, by);
+  const bool is_theirs = !freed && freed.error().code != ErrorCode::kUnavailable;
+  if (!owners.empty() && is_theirs) memory_->note_who_frees(shown.name, owners, "");
+  return freed;
+}
+
+Result<std::vector<Swept>> LockAdmin::sweep(bool dry_run) {
+  TRY_ASSIGN(auto swept, collect_garbage(dry_run));
+  if (!memory_) return swept;
+  TRY_ASSIGN(auto over, memory_->sweep(dry_run, patience_));
+  std::move(over.begin(), over.end(), std::back_inserter(swept));
+  return swept;
+}
+
+Result<Participant> LockAdmin::forget(const LockName& slot) { return not_remembered(slot); }
+
 Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by) {
   LockState running = shown;
   std::erase_if(running.holders, runs_nothing);
@@ -51,7 +74,7 @@ Result<void> LockAdmin::ask_to_end(const LockState& shown, const std::string& by
     const auto released = release(shown.name, *owner);
     if (released || released.error().code == ErrorCode::kLost) continue;
     if (released.error().code != ErrorCode::kUnsupported || shown.holders.size() > 1) return released;
-    TRY(force_release(shown.name, shown, by));
+    TRY(free_by_force(shown, by));
   }
   return running.holders.empty() ? Result<void>() : revoke(shown.name, running, by);
 }
@@ -62,10 +85,33 @@ Result<LiveLocks> AdminCommon::inspect_all() {
   return inspect_those(std::move(known));
 }
 
-Result<LiveLocks> AdminCommon::inspect_slots(const LockName& key) {
+Result<std::vector<Participant>> AdminCommon::remembered(const LockName& key) {
+  if (memory_) return memory_->remembered(key, answer_by());
   TRY_ASSIGN(auto known, known_locks());
   std::erase_if(known.names, [&](const LockName& name) { return !name.is_slot() || name.key() != key.text(); });
-  return inspect_those(std::move(known));
+  TRY_ASSIGN(const auto live, inspect_those(std::move(known)));
+  std::vector<Participant> slots;
+  for (const LockState& slot : live.locks) {
+    if (slot.holders.empty()) continue;
+    slots.push_back(slot.holders.front());
+    slots.back().slot = slot.name.slot();
+  }
+  return slots;
+}
+
+Result<Participant> AdminCommon::forget(const LockName& slot) {
+  if (memory_) return memory_->forget(slot, answer_by());
+  TRY_ASSIGN(const auto state, inspect(slot));
+  if (state.holders.empty()) return not_remembered(slot);
+  TRY(force_release(slot, state, ""));
+  return state.holders.front();
+}
+
+Result<UniqueFd> AdminCommon::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  TRY(check_has_tokens());
+  if (!memory_) return Error{ErrorCode::kUnsupported, store() + " remembers no tokens", "use a store that has rows"};
+  TRY(memory_->fence(resource, token, answer_by()));
+  return UniqueFd();
 }
 
 Result<LiveLocks> AdminCommon::inspect_those(KnownLocks known) {

@@ -29,8 +29,12 @@ Result<LiveLocks> inspect_each(KnownLocks known, const InspectSome& inspect);
 class AdminCommon : public LockAdmin {
  public:
   Result<LiveLocks> inspect_all() final;
-  Result<LiveLocks> inspect_slots(const LockName& key) final;
+  /// In the memory; where there is none a slot is a lock by that name.
+  Result<std::vector<Participant>> remembered(const LockName& key) final;
+  Result<Participant> forget(const LockName& slot) final;
   Result<void> check(const LockName& name, FencingToken token) final;
+  /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
   Result<Duration> ping() final;
 
   using Release = std::function<Result<void>()>;
@@ -52,6 +56,7 @@ class AdminCommon : public LockAdmin {
   virtual void forget_ping(const LockName& /*name*/) {}
 
  private:
+  TimePoint answer_by() const { return clock_.now() + patience_; }
   Result<LiveLocks> inspect_those(KnownLocks known);
 
   Clock& clock_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/result.h"
@@ -12,6 +13,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/holder.h"
+#include "lib/lock/key_memory.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
@@ -36,12 +38,6 @@ struct Finding {
 /// The meaning for its locks of a server's clock that is `offset_ms` ahead of ours: a warning when it is more than a
 /// second off, either way. Leases count by rates, but people read the times.
 Finding clock_finding(const std::string& server, std::int64_t offset_ms);
-
-/// Something that `dlock gc` has removed, or would remove: one line, for people.
-struct Swept {
-  LockName name;
-  std::string what;
-};
 
 /// A lock that we may not read: whether it is in use is not known.
 struct UnreadableLock {
@@ -77,16 +73,21 @@ class LockAdmin {
   /// as if it were free, and ends nothing.
   virtual Result<LiveLocks> inspect_all() = 0;
 
-  /// The slots of `key` that are remembered (--once), by their own names.
-  virtual Result<LiveLocks> inspect_slots(const LockName& /*key*/) { return LiveLocks(); }
+  /// The slots of `key` that are remembered (--once): by whom, when and how each was run.
+  virtual Result<std::vector<Participant>> remembered(const LockName& /*key*/) { return std::vector<Participant>(); }
+  /// Forgets that `slot` (LockName::of_slot) has run. What was remembered; Lost if nothing was.
+  virtual Result<Participant> forget(const LockName& slot);
 
   /// The live locks of other stores that people mistake for this one, each with its own store: for display only. Best
   /// effort; none by default.
   virtual LiveLocks inspect_neighbours() { return {}; }
 
+  /// force_release() of what is `shown` of its lock, whose holders hear `by` wherever this store remembers it.
+  Result<ForceReleased> free_by_force(const LockState& shown, const std::string& by);
+
   /// Frees the lock of exactly the holders in `shown`: Conflict if the holders are others by now.
-  /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Its holders are notified (Lost;
-  /// with forced_by(by), where the store has a place for it), and whoever waits is granted the lock. Tokens go on
+  /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty; for stores with a place of their own
+  /// for it. Its holders are notified (Lost; with forced_by(by)), and whoever waits is granted the lock. Tokens go on
   /// growing. What is shown as Standing::kForeignData is deleted; where no holder is shown, unheard(shown) leave
   /// the queue.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
@@ -115,7 +116,9 @@ class LockAdmin {
   /// out while it is open, so that what is done under it is over before a higher token is let through.
   virtual Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) = 0;
 
-  /// Sweeps what dead holders left; what is live is never touched.
+  /// Sweeps what dead holders left, and what is over of what this store remembers; what is live is never touched.
+  Result<std::vector<Swept>> sweep(bool dry_run);
+  /// The part of it that is about locks.
   virtual Result<std::vector<Swept>> collect_garbage(bool dry_run) = 0;
 
   /// The findings of `dlock doctor` about this store: reachable, fit, safe.
@@ -127,6 +130,16 @@ class LockAdmin {
   /// Creates what this store needs on its server, again without harm, and says what was done; with `print_only` says
   /// what would be. Empty: it needs nothing.
   virtual Result<std::string> set_up(bool /*print_only*/) { return std::string(); }
+
+  /// Where this store remembers what is not the lock itself; without, it has places of its own. A call has `patience`.
+  void remember_in(std::unique_ptr<KeyMemory> memory, Duration patience) {
+    memory_ = std::move(memory);
+    patience_ = patience;
+  }
+
+ protected:
+  std::unique_ptr<KeyMemory> memory_;
+  Duration patience_{0};
 };
 
 }  // namespace dlock

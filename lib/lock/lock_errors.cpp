@@ -32,6 +32,10 @@ Error token_too_old(const LockName& resource, FencingToken token, const std::str
           "another holder got the lock in between: stop"};
 }
 
+Error not_remembered(const LockName& slot) {
+  return {ErrorCode::kLost, slot.spoken() + " is not remembered", "nothing was changed"};
+}
+
 Error other_holders(const LockName& name) {
   return {ErrorCode::kConflict, name.text() + " has other holders now; nothing was freed"};
 }

@@ -25,6 +25,9 @@ Error not_held(const LockName& name);
 /// Lost: `resource` has seen a higher token, `seen`; by which server, where several are asked.
 Error token_too_old(const LockName& resource, FencingToken token, const std::string& seen, const std::string& by = {});
 
+/// Lost: `slot` has not run, or is not remembered any more.
+Error not_remembered(const LockName& slot);
+
 /// Conflict: the holders are not those that were shown.
 Error other_holders(const LockName& name);
 

@@ -42,13 +42,7 @@ bool tells_who_ran(const std::optional<LockState>& state) {
 
 void add_remembered(LockState& state, LockAdmin& admin) {
   if (state.name.is_path() || state.name.is_relative_path()) return;
-  const auto live = admin.inspect_slots(state.name);
-  if (!live) return;
-  for (const LockState& slot : live->locks) {
-    if (slot.holders.empty()) continue;
-    state.remembered.push_back(slot.holders.front());
-    state.remembered.back().slot = slot.name.slot();
-  }
+  if (auto slots = admin.remembered(state.name)) state.remembered = std::move(*slots);
 }
 
 OnceSession::OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, OpenSlot open_slot, Clock& clock,

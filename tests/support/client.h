@@ -18,10 +18,11 @@ class Client final : public LockAdmin {
   const std::string& store() const override { return admin_->store(); }
   Result<LockState> inspect(const LockName& name) override { return admin_->inspect(name); }
   Result<LiveLocks> inspect_all() override { return admin_->inspect_all(); }
-  Result<LiveLocks> inspect_slots(const LockName& key) override { return admin_->inspect_slots(key); }
+  Result<std::vector<Participant>> remembered(const LockName& key) override { return admin_->remembered(key); }
+  Result<Participant> forget(const LockName& slot) override { return admin_->forget(slot); }
   LiveLocks inspect_neighbours() override { return admin_->inspect_neighbours(); }
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
-    return admin_->force_release(name, shown, by);
+    return shown.name == name ? admin_->free_by_force(shown, by) : admin_->force_release(name, shown, by);
   }
   Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override {
     return admin_->revoke(name, shown, by);
@@ -34,7 +35,7 @@ class Client final : public LockAdmin {
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
     return admin_->fence(resource, token, wait);
   }
-  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return admin_->collect_garbage(dry_run); }
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return admin_->sweep(dry_run); }
   std::vector<Finding> diagnose() override { return admin_->diagnose(); }
   Result<Duration> ping() override { return admin_->ping(); }
 

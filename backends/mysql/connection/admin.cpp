@@ -55,20 +55,6 @@ Result<bool> make_row_table(Servers& servers, const RowTable& table, TimePoint u
 
 }  // namespace
 
-Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  const std::string name = literal(resource.text());
-  const std::string table = kFenceTable;
-  for (const std::string& statement :
-       {"INSERT IGNORE INTO " + table + " SET name=" + name + ",token=" + token.text(),
-        "UPDATE " + table + " SET token=" + token.text() + " WHERE name=" + name + " AND token<" + token.text()}) {
-    TRY(run(statement));
-  }
-  TRY_ASSIGN(const auto seen, run("SELECT token FROM " + table + " WHERE name=" + name));
-  const std::string highest = seen.rows.empty() ? "?" : text_of(seen.rows[0], 0);
-  if (highest == token.text()) return UniqueFd();
-  return token_too_old(resource, token, highest);
-}
-
 Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
   auto swept = sweep(dry_run);
   if (!swept) return swept;

@@ -17,8 +17,6 @@ namespace dlock::mysql {
 class MysqlAdmin : public AdminCommon {
  public:
   const std::string& store() const final { return settings_.store; }
-  /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
   /// sweep(), and the rows of dlock_lock without a holder whose counter is more than a day older than the clock: the
   /// next token is larger without them, because it comes from the clock.
   Result<std::vector<Swept>> collect_garbage(bool dry_run) final;

@@ -75,11 +75,6 @@ std::vector<Table> tables() {
       {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n"), "name varbinary"},
       {kUniqueTable, table(kUniqueTable, row_columns(own_row_table(Strategy::kUnique))), "name varbinary"},
       {kOccupyTable, table(kOccupyTable, row_columns(own_row_table(Strategy::kOccupy))), "name varbinary"},
-      {kFenceTable,
-       table(kFenceTable,
-             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-             "  token BIGINT UNSIGNED NOT NULL\n"),
-       "name varbinary"},
       // A text, or the numbers that it is; that none becomes negative is a second fence after the commits' own.
       {kDataTable,
        table(kDataTable,

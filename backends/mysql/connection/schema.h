@@ -19,12 +19,11 @@ inline constexpr char kLockTable[] = "dlock_lock";      ///< leases; the tokens 
 inline constexpr char kRowTable[] = "dlock_row";        ///< strategy=row: the rows that are locked
 inline constexpr char kUniqueTable[] = "dlock_unique";  ///< strategy=unique
 inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
-inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 
 /// A change that changes nothing, to see whether the server takes any. It waits for no row.
 inline constexpr char kChangeNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
 
-inline constexpr char kDataTable[] = "dlock_data";  ///< dlock stock: rows of lib/rows/rows.h
+inline constexpr char kDataTable[] = "dlock_data";  ///< rows of lib/rows/rows.h: stocks, what is remembered of keys
 
 struct Table {
   std::string name;

@@ -12,16 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char kForcedRows[] = "forced";  ///< name: the owner; holders: who has freed it, and why
-
 }  // namespace
-
-std::string freed_by(Servers& servers, const std::string& owner, TimePoint until, Control* control) {
-  const auto answer = servers.run("SELECT holders FROM " + std::string(kLockTable) +
-                                      " WHERE strategy=" + literal(kForcedRows) + " AND name=" + literal(owner),
-                                  until, control);
-  return answer && !answer->rows.empty() ? text_of(answer->rows.front(), 0) : std::string();
-}
 
 Result<std::optional<LeaseStore::Rewritten>> LeaseAdmin::rewrite(const LockName& name, const LeaseStore::Rewrite& make,
                                                                  bool* unanswered) {
@@ -73,17 +64,6 @@ std::vector<Result<LockState>> LeaseAdmin::inspect_some(std::span<const LockName
   return states;
 }
 
-/// In a row of each holder, for an hour: what does not come through leaves the loser without the reason.
-void LeaseAdmin::tell_who_frees(const LeaseRow& row, const std::string& by) {
-  const std::string table(kLockTable);
-  const std::string forced = "strategy=" + literal(kForcedRows);
-  for (const LeaseHolder& holder : row.holders) {
-    (void)run("INSERT IGNORE INTO " + table + " SET " + forced + ",name=" + literal(holder.owner) +
-              ",version=1,fence=0,mode='x',permits=0,holds=0,expires=NOW(6)+INTERVAL 1 HOUR,holders=" + literal(by));
-  }
-  (void)run("DELETE FROM " + table + " WHERE " + forced + " AND expires<NOW(6)");
-}
-
 /// Whether the session that the row names is the holder's still: ids begin again with the server, and another server
 /// has others of its own. An exclusive holder has the gate; of the others only a restart can be seen.
 bool LeaseAdmin::is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now) {
@@ -109,16 +89,14 @@ void LeaseAdmin::tell_by_kill(const LockName& name, const LeaseRow& row, ServerT
   }
 }
 
-Result<ForceReleased> LeaseAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
+Result<ForceReleased> LeaseAdmin::force_release(const LockName& name, const LockState& shown,
+                                                const std::string& /*by*/) {
   bool unanswered = false;
   const auto freed = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
   if (!freed) return freed.error();
   if (!*freed && !unanswered) return other_holders(name);
-  if (*freed) {
-    if (!by.empty()) tell_who_frees((*freed)->before, by);
-    tell_by_kill(name, (*freed)->before, (*freed)->now);
-  }
+  if (*freed) tell_by_kill(name, (*freed)->before, (*freed)->now);
   return ForceReleased{shown.holders};
 }
 

@@ -9,9 +9,6 @@
 
 namespace dlock::mysql {
 
-/// The operator who freed the lease of `owner` by force, and why; empty if there is no note of it.
-std::string freed_by(Servers& servers, const std::string& owner, TimePoint until, Control* control);
-
 /// strategy=lease for commands that supervise nothing.
 class LeaseAdmin final : public MysqlAdmin {
  public:
@@ -36,7 +33,6 @@ class LeaseAdmin final : public MysqlAdmin {
                                                        bool* unanswered = nullptr);
   LockState shown(const LockName& name, const LeaseReading& reading, std::vector<Participant> waiters, WallTime asked,
                   WallTime answered) const;
-  void tell_who_frees(const LeaseRow& row, const std::string& by);
   bool is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now);
   void tell_by_kill(const LockName& name, const LeaseRow& row, ServerTime now);
 };

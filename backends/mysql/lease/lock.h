@@ -61,7 +61,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   bool is_alone() const;
   RenewalRenewed renewed(TimePoint sent);
   Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control& control);
-  std::string why_lost(const LeaseReading& reading, TimePoint until, Control& control);
+  std::string why_lost(const LeaseReading& reading) const;
   Result<void> release_row(TimePoint until);
 
   const Runtime runtime_;

@@ -16,7 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kReasonBudget = 1s;  ///< to learn who has freed it
 constexpr Duration kRetryAfter = 10ms;
 
 }  // namespace
@@ -63,7 +62,7 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
   connection_ = reading->connection;
   generation_ = servers_.generation();
   auto next = extend(reading->row, holder_, spec_.ttl, false, reading->now);
-  if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*reading, until, control)});
+  if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*reading)});
   for (LeaseHolder& holder : next->holders) {
     if (holder.owner == holder_) holder.connection = connection_;
   }
@@ -76,10 +75,7 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
 }
 
 /// Our hold is not in the row that was read.
-std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Control& control) {
-  const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
-  const std::string by = freed_by(servers_, holder_, soon, &control);
-  if (!by.empty()) return forced_by(by);
+std::string LeaseLock::why_lost(const LeaseReading& reading) const {
   if (find_holder(reading.row, holder_)) return "its lease ended by the clock of " + store_name_;
   const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
   return nobody ? store_name_ + " no longer has this lock (it expired, or was deleted)"

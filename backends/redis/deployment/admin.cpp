@@ -50,10 +50,11 @@ std::vector<Result<LockState>> LayoutAdmin::inspect_some(std::span<const LockNam
   return states;
 }
 
-Result<ForceReleased> LayoutAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
+Result<ForceReleased> LayoutAdmin::force_release(const LockName& name, const LockState& shown,
+                                                 const std::string& /*by*/) {
   TRY_ASSIGN(auto lock, open(name));
   const std::string data = data_to_drop(shown);
-  TRY(data.empty() ? lock->force(shown, by, soon()) : lock->drop_data(data, soon()));
+  TRY(data.empty() ? lock->force(shown, soon()) : lock->drop_data(data, soon()));
   return ForceReleased{shown.holders.empty() ? unheard(shown) : shown.holders};
 }
 
@@ -79,13 +80,6 @@ Result<void> LayoutAdmin::release(const LockName& name, const Owner& owner) {
   return insist_gone(
       runtime_.clock, until, kAskAgainPause, false, [&] { return lock->release(owner, nullptr, until); },
       [&] { return lock->was_answered(); });
-}
-
-Result<UniqueFd> LayoutAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  TRY(check_has_tokens());
-  TRY_ASSIGN(auto lock, open(resource));
-  TRY(lock->fence(token, soon()));
-  return UniqueFd();
 }
 
 }  // namespace dlock::redis

@@ -21,8 +21,6 @@ class LayoutAdmin : public AdminCommon {
   Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) final;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) final;
   Result<void> release(const LockName& name, const Owner& owner) final;
-  /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
 
  protected:
   LayoutAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)

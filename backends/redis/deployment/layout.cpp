@@ -86,12 +86,6 @@ std::string Layout::keep_record(const Owner& owner, Duration ttl, const std::str
   return kept && kept->size() == 2 ? (*kept)[1].text : std::string();
 }
 
-std::string Layout::forced_by(const Owner& owner, TimePoint until, Control* control) {
-  const auto replies = deployment_.call(key(), {{"HGET", beside_.forced, holder_of(owner)}}, until, control);
-  const bool told = replies && replies->size() == 1 && replies->front().is_text();
-  return told ? replies->front().text : std::string();
-}
-
 Result<LockState> Layout::state_in(Reply reply, WallTime asked) {
   std::vector<Reply> replies;
   replies.push_back(std::move(reply));
@@ -108,15 +102,6 @@ Result<LockState> Layout::read_state(TimePoint until, Control* control) {
 Result<void> Layout::drop_data(const std::string& data, TimePoint until) {
   TRY_ASSIGN(const auto answer, run(drop_command(key(), data), until, nullptr));
   return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
-}
-
-Result<void> Layout::fence(FencingToken token, TimePoint until) {
-  TRY_ASSIGN(const auto answer,
-             run({"EVAL", deployment_scripts::kFence, "2", key(), beside_.fenced, beside_.wake, token.text()}, until,
-                 nullptr));
-  if (answer.front().text == "passed") return {};
-  if (answer.front().text != "lower" || answer.size() != 2) return not_understood(store_);
-  return token_too_old(name_, token, printable(answer[1].text, kForeignWords));
 }
 
 }  // namespace dlock::redis

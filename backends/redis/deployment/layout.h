@@ -49,16 +49,14 @@ class Layout {
   /// Removes `entry` (nullptr: all entries) from the hold of `owner`, which ends with the last one, and from the queue.
   /// Lost if `owner` did not hold the lock.
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) = 0;
-  /// Author and reason of a `dlock force-release` of the lock of `owner`; empty if there is no note of it.
-  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
   /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.
   virtual Command state_command() const = 0;
   Result<LockState> state_in(Reply reply, WallTime asked);
   virtual Result<LockState> read_state(TimePoint until, Control* control);
   const std::string& key() const { return beside_.key; }  ///< the server in charge of it has the lock
-  /// Frees the lock by force and leaves the note `by`; where `shown` has no holder, takes unheard(shown) out of the
+  /// Frees the lock by force; where `shown` has no holder, takes unheard(shown) out of the
   /// queue. Conflict if they are not those in `shown`.
-  virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
+  virtual Result<void> force(const LockState& shown, TimePoint until) = 0;
   /// Deletes data that is not a lock: what data_to_drop() gives. Conflict if it is something else by now.
   Result<void> drop_data(const std::string& data, TimePoint until);
   /// As LockAdmin::revoke().
@@ -67,8 +65,6 @@ class Layout {
   }
   /// Author and reason of a revocation, as of the last renew(); empty: none.
   const std::string& revoked() const { return revoked_; }
-  /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
-  Result<void> fence(FencingToken token, TimePoint until);
 
   /// When the last request was sent, or just before: a lease in its answer counts from here.
   TimePoint sent() const { return sent_; }

@@ -92,7 +92,7 @@ Renewal LayoutLock::renew(Control& control, TimePoint until) {
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), layout().revoked()};
   }
-  if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
+  if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
   return RenewalUnknown{renewed.error().message};
 }
 
@@ -101,13 +101,6 @@ Renewal LayoutLock::renew(Control& control, TimePoint until) {
 void LayoutLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Connection* first = connection()) first->add_interest(fds);
   if (!watch_at_) wake_.add_interest(fds);
-}
-
-/// `otherwise`: the reason, if there is no note of a force-release.
-Renewal LayoutLock::lost(std::string otherwise, TimePoint until) {
-  const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
-  const std::string by = layout().forced_by(spec_.owner, soon, control_);
-  return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
 }
 
 /// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
@@ -146,7 +139,7 @@ Renewal LayoutLock::held(TimePoint now) {
   if (*ours && !revoked_.empty()) return RevocationRequested{{}, revoked_};
   if (*ours && was_told) wake_.was_nothing(now);
   if (*ours) return RenewalHeld{};
-  return lost(taken_away() + store_name_, until);
+  return RenewalLost{taken_away() + store_name_};
 }
 
 /// The channel is closed with this object, when neither we nor others wait any more.

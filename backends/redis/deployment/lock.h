@@ -103,7 +103,6 @@ class LayoutLock : public LockDriver, protected Acquirer {
   bool wait(std::optional<TimePoint> until, Control& control) final;
   /// To the server that answers now: of a cluster only the node of the slot has what is published within it.
   bool listen(TimePoint until, Control* control);
-  Renewal lost(std::string otherwise, TimePoint until);
   Duration look_budget() const;
 
   TimePoint leased_at_{};  ///< when the lease that the store has confirmed began, or before

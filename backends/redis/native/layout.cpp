@@ -142,11 +142,10 @@ bool read_view(const std::vector<Reply>& parts, LockState& state) {
 constexpr std::size_t kAllKeys = 6;
 constexpr std::size_t kKeysOfOne = 3;
 constexpr std::size_t kKeysOfSeveral = 4;
-constexpr std::size_t kKeysToForce = 7;
 
-/// Arguments of a script about the holders that were shown, after `by`: owner, token, owner, token, ...
-std::vector<std::string> shown_to(const std::string& by, const LockState& shown) {
-  std::vector<std::string> arguments{by};
+/// Arguments of a script about the holders that were shown, after `words`: owner, token, owner, token, ...
+std::vector<std::string> with_holders(std::vector<std::string> words, const LockState& shown) {
+  std::vector<std::string> arguments = std::move(words);
   for (const Participant& participant : shown.holders) {
     arguments.push_back(participant.stored.empty() ? participant.owner : participant.stored);
     arguments.push_back(participant.token.text());
@@ -160,7 +159,7 @@ Command NativeLayout::command_of(const char* script, std::size_t keys, std::vect
   const NativeNames& n = beside_;
   Command command{"EVAL", script, std::to_string(keys)};
   command.reserve(keys + 4 + arguments.size());
-  for (const auto* key : {&n.key, &n.fence, &n.holders, &n.until, &n.queue, &n.waiting, &n.forced}) {
+  for (const auto* key : {&n.key, &n.fence, &n.holders, &n.until, &n.queue, &n.waiting}) {
     if (command.size() < keys + 3) command.push_back(*key);
   }
   command.push_back(n.wake);
@@ -307,8 +306,8 @@ Result<void> NativeLayout::release_split(const Owner& owner, TimePoint until) {
   return released ? Result<void>() : not_held(name_);
 }
 
-Result<void> NativeLayout::force(const LockState& shown, const std::string& by, TimePoint until) {
-  TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr));
+Result<void> NativeLayout::force(const LockState& shown, TimePoint until) {
+  TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kAllKeys, with_holders({}, shown)), until, nullptr));
   const std::string& word = answer.front().text;
   if (word == "freed") return {};
   if (word == "conflict") return other_holders(name_);
@@ -321,10 +320,10 @@ Result<void> NativeLayout::force(const LockState& shown, const std::string& by, 
 
 Result<void> NativeLayout::revoke(const LockState& shown, const std::string& by, TimePoint until) {
   auto answer = unless_split(
-      [&] { return run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr); });
+      [&] { return run(command_of(native_scripts::kRevoke, kAllKeys, with_holders({by}, shown)), until, nullptr); });
   if (!answer && deployment_.is_split()) {
     Command command{"EVAL", native_scripts::kRevokeRecord, "1", beside_.holders, beside_.wake};
-    for (std::string& word : shown_to(by, shown)) command.push_back(std::move(word));
+    for (std::string& word : with_holders({by}, shown)) command.push_back(std::move(word));
     answer = run(std::move(command), until, nullptr);
   }
   if (!answer) return answer.error();

@@ -49,7 +49,7 @@ class NativeLayout final : public Layout {
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, const std::string& ran, TimePoint until,
                              Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;
-  Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
+  Result<void> force(const LockState& shown, TimePoint until) override;
   Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
   Command state_command() const override;
   Result<LockState> read_state(TimePoint until, Control* control) override;

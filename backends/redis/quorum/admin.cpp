@@ -113,7 +113,7 @@ class QuorumAdmin final : public AdminCommon {
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) override {
     TRY_ASSIGN(const auto names, native_names(resource));
     const auto answers =
-        ask_each({"EVAL", deployment_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()});
+        ask_each({"EVAL", quorum_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()});
     std::size_t passed = 0;
     std::size_t denied = 0;
     std::string reasons;

@@ -206,10 +206,7 @@ Command RedissonLayout::command_of(const char* script, const std::string& me,
   std::vector<std::string> keys{beside.key, beside.holders};
   const bool renews = script == scripts_of(kind_).renew;
   if (renews && kind_ == RedissonKind::kReadWrite) keys.push_back(read_key(me, 1));
-  if (!renews) {
-    keys.push_back(beside.forced);
-    keys.insert(keys.end(), names_.others.begin(), names_.others.end());
-  }
+  if (!renews) keys.insert(keys.end(), names_.others.begin(), names_.others.end());
   Command command{"EVAL", script, std::to_string(keys.size())};
   command.insert(command.end(), std::make_move_iterator(keys.begin()), std::make_move_iterator(keys.end()));
   command.insert(command.end(), {names_.channel, names_.sharded ? "PUBLISH,SPUBLISH" : "PUBLISH", names_.stem, me});
@@ -306,9 +303,9 @@ Result<void> RedissonLayout::skip(const LockState& shown, TimePoint until) {
   return answer.front().text == "freed" ? Result<void>() : other_holders(name_);
 }
 
-Result<void> RedissonLayout::force(const LockState& shown, const std::string& by, TimePoint until) {
+Result<void> RedissonLayout::force(const LockState& shown, TimePoint until) {
   if (shown.holders.empty() && kind_ == RedissonKind::kFair) return skip(shown, until);
-  std::vector<std::string> arguments{by};
+  std::vector<std::string> arguments;
   bool foreign = false;
   for (const Participant& participant : shown.holders) {
     const auto owner = Owner::parse(participant.owner);

@@ -46,7 +46,7 @@ class RedissonLayout final : public Layout {
                              Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until) override;
   /// As Redisson's forceUnlock.
-  Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
+  Result<void> force(const LockState& shown, TimePoint until) override;
   Command state_command() const override;
   WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
   /// Deletes all keys of a lock that no other client knows (that of ping()): the object itself and its counters.

@@ -245,7 +245,7 @@ Result<std::unique_ptr<Rows>> make_redis_rows(const BackendUrl& url, const RowSp
                      "left",
                  "keep the " + what + " on one server (redis://), on a cluster, or in a database"};
   }
-  if (url.param("layout") == "redisson") {
+  if (url.param("layout") == "redisson" && what == "stock") {
     return Error{ErrorCode::kUnsupported, "Redisson has no " + what + ": layout=redisson is for locks",
                  "leave layout=redisson out of its URL"};
   }

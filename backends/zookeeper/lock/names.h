@@ -19,7 +19,7 @@ Result<std::string> directory_of(const std::string& root, const LockName& name);
 /// The key that has this directory; nullopt if none has.
 std::optional<LockName> name_of_directory(const std::string& root, const std::string& directory);
 
-/// A node below `root` that is not a key's directory, for what is not a lock. `purpose`: "fences", "ping".
+/// A node below `root` that is not a key's directory, for what is not a lock. `purpose`: "ping".
 std::string own_directory(const std::string& root, std::string_view purpose);
 
 /// A whole name, including every '/', as one part of a path.

@@ -123,5 +123,5 @@ int main() {
   const auto open_lock = [](const AcquireRequest& request, const Runtime& runtime) {
     return Result<std::unique_ptr<LockDriver>>(std::make_unique<MemoryLock>(request, runtime));
   };
-  return run_keeper(open_lock, {}, 272 << 20);
+  return run_keeper(open_lock, {}, {}, 272 << 20);
 }

@@ -106,7 +106,7 @@ TEST_CASE_FIXTURE(World, "all locks: those in use are in order; one that may not
   CHECK(live->unreadable[2].why.message == "not d");
 }
 
-TEST_CASE_FIXTURE(World, "slots of --once are no locks, and those of a key are found by it alone") {
+TEST_CASE_FIXTURE(World, "without a memory slots of --once are locks, which are found by their key alone") {
   for (const char* key : {"a", "b"}) {
     const LockName slot = *LockName::of_slot(named(key), "s");
     LockState state{.name = slot, .store = {}, .holders = {Participant{}}, .waiters = {}};
@@ -114,10 +114,12 @@ TEST_CASE_FIXTURE(World, "slots of --once are no locks, and those of a key are f
   }
   layout.hold("a", 1);
   CHECK(layout.inspect_all()->locks.size() == 1);
-  const auto slots = layout.inspect_slots(named("a"));
+  const auto slots = layout.remembered(named("a"));
   REQUIRE(slots);
-  REQUIRE(slots->locks.size() == 1);
-  CHECK(slots->locks[0].name.spoken() == "slot s of a");
+  REQUIRE(slots->size() == 1);
+  CHECK(slots->front().slot == "s");
+  CHECK(layout.forget(*LockName::of_slot(named("a"), "s")));
+  CHECK(layout.forget(*LockName::of_slot(named("a"), "t")).error().code == ErrorCode::kLost);
 }
 
 TEST_CASE_FIXTURE(World, "all locks: none of them may be read, and each is named") {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes the lock from its holders, if they are exactly those that were shown.
--- KEYS[7]: hash, owner -> who has freed it by force, and why. ARGV: wake, that, owner, token, owner, token, ...
+-- ARGV: wake, owner, token, owner, token, ...
 -- {freed} {conflict} {foreign, type}
 --- include parts/prologue.lua
 --- include parts/prune.lua
@@ -26,20 +26,14 @@ for owner in pairs(tokens) do
   end
 end
 
-if count ~= (#ARGV - 2) / 2 then return {'conflict'} end
-for i = 3, #ARGV, 2 do
+if count ~= (#ARGV - 1) / 2 then return {'conflict'} end
+for i = 2, #ARGV, 2 do
   if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
 end
 if count > 0 then
-  -- Changes that a full server allows go first; those that a user may have no right to, before the lock is gone.
-  call('HDEL', KEYS[7], '')
-  if ARGV[2] ~= '' then
-    for i = 3, #ARGV, 2 do call('HSET', KEYS[7], ARGV[i], ARGV[2]) end
-    call('PEXPIRE', KEYS[7], 3600000)
-  end
   local shared = is_marked()
   call('DEL', lock, holders, ends)
-  for i = 3, shared and #ARGV or 0, 2 do try('PUBLISH', ARGV[1] .. ARGV[i], 'freed') end
+  for i = 2, shared and #ARGV or 0, 2 do try('PUBLISH', ARGV[1] .. ARGV[i], 'freed') end
   if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true) end
 end
 return {'freed'}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Takes a lock of the kind lock or fenced. KEYS[4] of fenced: the last token; it stays, without a time to live.
+-- Takes a lock of the kind lock or fenced. KEYS[3] of fenced: the last token; it stays, without a time to live.
 --- include parts/prologue.lua
 --- include parts/hash_attempt.lua
 if kind ~= 'none' and kind ~= 'hash' then return busy_foreign() end
@@ -7,7 +7,7 @@ if kind == 'hash' then
   if call('HEXISTS', key, 'mode') == 1 then return busy_foreign() end
   return repeat_grant() or {'busy', call('PTTL', key), 0, 0}
 end
-local fence, token = KEYS[4], '0'
+local fence, token = KEYS[3], '0'
 if fence then
   token = try('GET', fence)
   if type(token) == 'table' then

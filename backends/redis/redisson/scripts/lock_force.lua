@@ -9,6 +9,5 @@ for _, field in ipairs(call('HKEYS', key)) do fields[field] = true end
 if fields.mode then return {'foreign', 'rw'} end
 if not is_shown(fields) then return {'conflict'} end
 call('DEL', key, holders)
-note_who()
 if kind == 'hash' then tell_first() end
 return {'freed'}

@@ -18,13 +18,13 @@ elseif kind == 'string' then
   if #value > 65536 then kind = 'string of ' .. #value .. ' bytes' else content = {value} end
 end
 if asked == 'fenced' then
-  extra = {read('GET', KEYS[4]) or ''}
+  extra = {read('GET', KEYS[3]) or ''}
 elseif asked == 'fair' then
-  for _, field in ipairs(read('LRANGE', KEYS[4], 0, 999)) do
+  for _, field in ipairs(read('LRANGE', KEYS[3], 0, 999)) do
     extra[#extra + 1] = field
-    extra[#extra + 1] = read('ZSCORE', KEYS[5], field) or '0'
+    extra[#extra + 1] = read('ZSCORE', KEYS[4], field) or '0'
   end
-  waiting = read('HGETALL', KEYS[6])
+  waiting = read('HGETALL', KEYS[5])
 elseif asked == 'rw' then
   for i = 1, #content, 2 do
     if is_reader(content[i]) then

@@ -16,6 +16,5 @@ for i = 1, #content, 2 do
 end
 if not is_shown(fields) then return {'conflict'} end
 call('DEL', key, holders)
-note_who()
 if state then tell(channel, state == 'write' and '1' or '0') end
 return {'freed'}

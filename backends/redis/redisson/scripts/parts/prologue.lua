@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Common part of the scripts of Redisson's layout. "Now" is the server's clock, here as in each of them.
--- KEYS: the lock; holders: hash, FIELD -> "TOKEN SINCE_MS 0 ENTRY,ENTRY,... INFO", which Redisson never reads; forced: hash,
--- FIELD -> who has freed it by force, and why; then what the kind has.
+-- KEYS: the lock; holders: hash, FIELD -> "TOKEN SINCE_MS 0 ENTRY,ENTRY,... INFO", which Redisson never reads; then
+-- what the kind has.
 -- ARGV: channel, verbs ("PUBLISH,SPUBLISH": both are heard on a cluster), stem of what is called after the lock, FIELD.
 -- FIELD is the holder's name in Redisson's own data.
-local key, holders, forced = unpack(KEYS)
+local key, holders = unpack(KEYS)
 local channel, verbs, stem, me = unpack(ARGV)
 local call, try = redis.call, redis.pcall
 local time = call('TIME')

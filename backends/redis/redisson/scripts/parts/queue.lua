@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queue, which only a fair lock has: of a fenced one KEYS[4] is the last token.
-local queue, timeouts, waiting = KEYS[6] and KEYS[4], KEYS[5], KEYS[6]
+-- The queue, which only a fair lock has: of a fenced one KEYS[3] is the last token.
+local queue, timeouts, waiting = KEYS[5] and KEYS[3], KEYS[4], KEYS[5]
 local function leave_front(field)
   call('LPOP', queue)
   call('ZREM', timeouts, field)

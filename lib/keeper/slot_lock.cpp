@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/slot_lock.h"
+
+#include <utility>
+
+#include "lib/base/process.h"
+#include "lib/lock/patience.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock {
+namespace {
+
+class SlotLock final : public LockDriver {
+ public:
+  SlotLock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, std::string store, Clock& clock)
+      : memory_(std::move(memory)), spec_(spec), store_(std::move(store)), clock_(clock) {}
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
+    if (spec_.take) return remember();
+    auto ran = memory_->look_up(spec_.name, answer_by());
+    if (!ran) return Refused{std::move(ran).error(), std::nullopt};
+    if (!*ran) return Granted{};
+    LockState state{.name = spec_.name, .store = store_, .holders = {std::move(**ran)}, .waiters = {}};
+    return Refused{{ErrorCode::kBusy, spec_.name.spoken() + " has run"}, std::move(state)};
+  }
+
+  Renewal renew(Control& /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
+  Result<void> release(TimePoint /*until*/) override { return {}; }
+  Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override { return {}; }
+
+ private:
+  TimePoint answer_by() const { return Patience(spec_.wait).attempt_end(clock_.now()); }
+
+  std::variant<Granted, Refused> remember() {
+    LockSpec who = spec_;
+    who.at_least = Duration(0);
+    const std::string text = with_revocation(who_text(who), ran_word(wait_status_text(0)));
+    const auto done = memory_->remember(spec_.name, {spec_.owner, text, spec_.ttl}, answer_by());
+    if (!done) return Refused{done.error(), std::nullopt};
+    return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(), store_}}, std::nullopt};
+  }
+
+  const std::unique_ptr<KeyMemory> memory_;
+  const LockSpec spec_;
+  const std::string store_;
+  Clock& clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<LockDriver> slot_lock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, std::string store,
+                                      const Runtime& runtime) {
+  return std::make_unique<SlotLock>(std::move(memory), spec, std::move(store), runtime.clock);
+}
+
+}  // namespace dlock
