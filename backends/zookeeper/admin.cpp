@@ -55,10 +55,6 @@ std::set<Id> ids_of(const std::vector<Participant>& all) {
   return ids;
 }
 
-Result<Answer> change(Calls& calls, Change one, TimePoint until) {
-  return calls.call(ask_change({std::move(one)}), until, nullptr);
-}
-
 }  // namespace
 
 Result<Calls*> ZookeeperAdmin::session(TimePoint until) {

@@ -105,7 +105,7 @@ int ping_command(const Options& options, LockAdmin& backend, const Runtime& runt
 }
 
 int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
-  const auto swept = backend.sweep(options.dry_run);
+  const auto swept = backend.collect_all_garbage(options.dry_run);
   if (!swept) return fail(runtime.log, swept.error());
   std::string text;
   for (const Swept& one : *swept) {

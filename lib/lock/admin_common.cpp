@@ -55,7 +55,7 @@ Result<ForceReleased> LockAdmin::free_by_force(const LockState& shown, const std
   return freed;
 }
 
-Result<std::vector<Swept>> LockAdmin::sweep(bool dry_run) {
+Result<std::vector<Swept>> LockAdmin::collect_all_garbage(bool dry_run) {
   TRY_ASSIGN(auto swept, collect_garbage(dry_run));
   if (!memory_) return swept;
   TRY_ASSIGN(auto over, memory_->sweep(dry_run, patience_));

@@ -117,7 +117,7 @@ class LockAdmin {
   virtual Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) = 0;
 
   /// Sweeps what dead holders left, and what is over of what this store remembers; what is live is never touched.
-  Result<std::vector<Swept>> sweep(bool dry_run);
+  Result<std::vector<Swept>> collect_all_garbage(bool dry_run);
   /// The part of it that is about locks.
   virtual Result<std::vector<Swept>> collect_garbage(bool dry_run) = 0;
 

@@ -28,7 +28,6 @@ constexpr std::pair<const char*, bool Fixture::*> kAbilities[] = {
     {"readers_give_way", &Fixture::readers_give_way},
     {"sees_waiters", &Fixture::sees_waiters},
     {"told_at_once", &Fixture::told_at_once},
-    {"tells_who_freed", &Fixture::tells_who_freed},
     {"revokes", &Fixture::revokes},
     {"freed_at_once", &Fixture::freed_at_once},
     {"detaches", &Fixture::detaches},

@@ -24,7 +24,6 @@ struct Fixture {
   bool readers_give_way = true;  ///< to a writer that waits
   bool sees_waiters = true;      ///< inspect lists them
   bool told_at_once = true;      ///< of a force-release, without a renewal
-  bool tells_who_freed = true;   ///< the loser of a force-release is told who did it, and why
   bool revokes = true;           ///< a holder can be asked to end
   bool freed_at_once = true;     ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;

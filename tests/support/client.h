@@ -35,7 +35,7 @@ class Client final : public LockAdmin {
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
     return admin_->fence(resource, token, wait);
   }
-  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return admin_->sweep(dry_run); }
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return admin_->collect_all_garbage(dry_run); }
   std::vector<Finding> diagnose() override { return admin_->diagnose(); }
   Result<Duration> ping() override { return admin_->ping(); }
 

@@ -10,6 +10,7 @@
 #include "backends/redis/deployment/record.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/rounds.h"
+#include "backends/redis/quorum/scripts.h"
 #include "backends/redis/quorum/server_group.h"
 #include "lib/base/human_text.h"
 #include "lib/keeper/insist.h"

@@ -8,6 +8,7 @@
 #include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
+#include "backends/redis/quorum/scripts.h"
 #include "tests/conformance/redis/script_table.h"
 
 namespace dlock::redis::redis_scripts {
@@ -32,9 +33,6 @@ class Table final : public ScriptTable {
     if (script[0] == "fence") command.insert(command.end(), {"2", n.key, n.fenced, n.wake});
     else if (script[0] == "sweep") command.insert(command.end(), {"2", n.key, n.fence});
     else if (script[0] == "drop") command.insert(command.end(), {"1", n.key});
-    else if (script[0] == "force")
-      command.insert(command.end(),
-                     {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
     else if (script[0] == "renew") command.insert(command.end(), {"4", n.key, n.fence, n.holders, n.until, n.wake});
     else if (script[0] == "renew-lock" || script[0] == "release-lock")
       command.insert(command.end(), {"1", n.key, n.wake});
@@ -58,7 +56,7 @@ class Table final : public ScriptTable {
     if (name == "release") return native_scripts::kRelease;
     if (name == "force") return native_scripts::kForce;
     if (name == "read") return native_scripts::kReadState;
-    if (name == "fence") return deployment_scripts::kFence;
+    if (name == "fence") return quorum_scripts::kFence;
     if (name == "drop") return deployment_scripts::kDropData;
     if (name == "sweep") return deployment_scripts::kSweep;
     throw std::runtime_error("there is no script " + name);

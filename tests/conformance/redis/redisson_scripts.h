@@ -22,13 +22,12 @@ class Table final : public ScriptTable {
   Keys keys_of(const LockName& name) override {
     stem_ = "{" + name.text() + "}";
     const auto read = [&](const std::string& field) { return stem_ + ":" + field + ":rwlock_timeout:"; };
-    keys_ = {{"lock", name.text()},          {"holders", "dlock:" + stem_ + ":holders"},
-             {"forced", stem_ + ":forced"},  {"counter", stem_ + ":counter"},
-             {"queue", stem_ + ":queue"},    {"ends", stem_ + ":ends"},
-             {"waiting", stem_ + ":dlocks"}, {"told", stem_ + ":told"},
-             {"told-B", stem_ + ":told:B"},  {"told-C", stem_ + ":told:C"},
-             {"me1", read("me") + "1"},      {"me2", read("me") + "2"},
-             {"B1", read("B") + "1"}};
+    keys_ = {{"lock", name.text()},           {"holders", "dlock:" + stem_ + ":holders"},
+             {"counter", stem_ + ":counter"}, {"queue", stem_ + ":queue"},
+             {"ends", stem_ + ":ends"},       {"waiting", stem_ + ":dlocks"},
+             {"told", stem_ + ":told"},       {"told-B", stem_ + ":told:B"},
+             {"told-C", stem_ + ":told:C"},   {"me1", read("me") + "1"},
+             {"me2", read("me") + "2"},       {"B1", read("B") + "1"}};
     return keys_;
   }
 
@@ -37,7 +36,6 @@ class Table final : public ScriptTable {
     Command command{"EVAL", text_of(script[0])};
     const bool renews = script[0].ends_with("renew");
     std::vector<std::string> names{"lock", "holders"};
-    if (!renews) names.push_back("forced");
     if (!renews && kind == "fenced") names.push_back("counter");
     if (!renews && kind == "fair") names.insert(names.end(), {"queue", "ends", "waiting"});
     if (renews && kind == "rw") names.push_back("me1");

@@ -51,26 +51,6 @@ const LockName kName = *LockName::parse("k");
 
 }  // namespace
 
-TEST_CASE("A fence lets no token pass that is lower than the highest, whatever reply is lost") {
-  for (const bool is_done : {false, true}) {
-    for (int n = 1; n < 12; ++n) {
-      CAPTURE(is_done);
-      CAPTURE(n);
-      World world;
-      world.ensemble.lose_reply_of = n;
-      world.ensemble.lost_is_done = is_done;
-      const auto commands = world.commands();
-      CHECK(commands->fence(kName, FencingToken(5), {}));
-      CHECK(commands->fence(kName, FencingToken(5), {}));
-      const auto older = commands->fence(kName, FencingToken(4), {});
-      REQUIRE_FALSE(older);
-      CHECK(older.error().code == ErrorCode::kLost);
-      CHECK(commands->fence(kName, FencingToken(6), {}));
-      CHECK_FALSE(commands->fence(kName, FencingToken(5), {}));
-    }
-  }
-}
-
 TEST_CASE("Garbage is what dlock made and nobody is in, from the deepest up; what others made stays") {
   World world;
   const auto holder = world.enter();
