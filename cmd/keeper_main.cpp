@@ -11,6 +11,7 @@
 #include "lib/keeper/keeper_loop.h"
 #include "lib/keeper/lease_around.h"
 #include "lib/keeper/slot_lock.h"
+#include "lib/lock/who_text.h"
 #include "lib/stock/stock_hold.h"
 
 namespace dlock {
@@ -31,7 +32,9 @@ Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, cons
 Result<std::unique_ptr<LockDriver>> open_slot(const RegisteredBackend& row, const AcquireRequest& request,
                                               const Runtime& runtime) {
   auto memory = row.memory ? row.memory(request.url, runtime) : Error{ErrorCode::kUnsupported, {}};
-  if (memory) return slot_lock(std::move(*memory), request.spec, request.url.redacted(), runtime);
+  LockSpec who = request.spec;
+  who.at_least = Duration(0);  // what is remembered holds nothing
+  if (memory) return slot_lock(std::move(*memory), request.spec, who_text(who), request.url.redacted(), runtime);
   if (memory.error().code != ErrorCode::kUnsupported) return memory.error();
   return row.drive(request.url, request.spec, runtime);
 }

@@ -38,7 +38,7 @@ Result<KnownLocks> locks_in(const LockDir& dir) {
     const auto file = LockFile::open_existing(dir, file_name, {}, false);
     if (!file) known.unreadable.push_back({file_name, file.error()});
     if (!file || !*file) continue;
-    const auto name = LockName::parse_stored((*file)->key().value_or(std::string()));
+    const auto name = LockName::parse((*file)->key().value_or(std::string()));
     if (name && lock_file_name(*name) == file_name) known.names.push_back(*name);
   }
   return known;
@@ -79,7 +79,6 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
                                .host = context.host};
   auto known = locks_in(*dir);
   if (!known) return;
-  std::erase_if(known->names, [](const LockName& name) { return name.is_slot(); });
   auto some = inspect_each(std::move(*known), [&](std::span<const LockName> names) {
     std::vector<Result<LockState>> states;
     for (const LockName& name : names) {
@@ -100,8 +99,7 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
   }
 }
 
-/// Drops the records of a key without holders and waiters. The file stays, for the tokens; not that of a slot, of which
-/// there are many. A process that has opened it sees, once it has the guard, that it was removed.
+/// Drops the records of a key without holders and waiters. The file stays, for the tokens.
 Result<std::optional<Swept>> sweep(const LockDir& dir, TimePoint now, const std::string& file_name, bool dry_run) {
   TRY_ASSIGN(const auto file, LockFile::open_existing(dir, file_name, {}, true));
   if (!file) return std::optional<Swept>();
@@ -109,14 +107,11 @@ Result<std::optional<Swept>> sweep(const LockDir& dir, TimePoint now, const std:
   if (!got) return std::optional<Swept>();
   const Guarded guarded(*file);
   TRY_ASSIGN(auto header, file->read_header());
-  const auto name = LockName::parse_stored(file->key().value_or(std::string()));
+  const auto name = LockName::parse(file->key().value_or(std::string()));
   const std::size_t records = file->read_records().size();
   TRY_ASSIGN(const auto view, read_view(*file, name && name->is_path(), now));
   const bool in_use = !view.holders.empty() || !view.waiters.empty();
   if (!name || in_use) return std::optional<Swept>();
-  if (name->is_slot() && (dry_run || unlinkat(dir.fd(), file_name.c_str(), 0) == 0)) {
-    return std::optional<Swept>(Swept{*name, "the file of a slot that is not remembered"});
-  }
   if (records == 0) return std::optional<Swept>();
   if (!dry_run) {
     header.ring = kSmallRing;
@@ -281,17 +276,6 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   for (const Error& error : refused) context_.runtime.log.warn(error.message);
   std::sort(all.begin(), all.end(), [](const Swept& a, const Swept& b) { return a.name < b.name; });
   return all;
-}
-
-void forget_past_slots(LocalContext& context, const LockName& slot) {
-  const auto dir = context.existing_directory();
-  if (!dir || !*dir) return;
-  const auto known = locks_in(**dir);
-  if (!known) return;
-  for (const LockName& name : known->names) {
-    const bool is_its = name.is_slot() && name.key() == slot.key();
-    if (is_its) (void)sweep(**dir, context.runtime.clock.now(), lock_file_name(name), false);
-  }
 }
 
 }  // namespace dlock::local

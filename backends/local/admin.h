@@ -8,6 +8,7 @@
 #include "backends/local/context.h"
 #include "backends/local/fence_file.h"
 #include "backends/local/leases.h"
+#include "backends/local/slots.h"
 #include "lib/lock/admin_common.h"
 
 namespace dlock::local {
@@ -16,7 +17,9 @@ namespace dlock::local {
 class LocalAdmin final : public AdminCommon {
  public:
   LocalAdmin(const BackendUrl& url, const Runtime& runtime)
-      : AdminCommon(runtime.clock), context_(LocalContext::of(url, runtime)) {}
+      : AdminCommon(runtime.clock), context_(LocalContext::of(url, runtime)) {
+    remember_in(slot_memory(context_), runtime.patience);
+  }
 
   const std::string& store() const override { return context_.settings.store; }
   Result<LockState> inspect(const LockName& name) override;
@@ -48,8 +51,5 @@ class LocalAdmin final : public AdminCommon {
 
   LocalContext context_;
 };
-
-/// Removes the files of the slots of the key of `slot` that are not remembered any more, as far as that can be done.
-void forget_past_slots(LocalContext& context, const LockName& slot);
 
 }  // namespace dlock::local

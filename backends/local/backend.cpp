@@ -3,6 +3,7 @@
 
 #include "backends/local/admin.h"
 #include "backends/local/lock.h"
+#include "backends/local/slots.h"
 
 namespace dlock {
 namespace {
@@ -12,6 +13,7 @@ using local::LocalContext;
 Error unsupported(const std::string& what, const std::string& next) { return {ErrorCode::kUnsupported, what, next}; }
 
 Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const LockSpec& spec) {
+  if (spec.name.is_slot()) return local::slot_session(context, spec);
   if (spec.mode == Mode::kPermits && spec.name.is_path()) {
     return unsupported("a file under flock(2) cannot be held with permits", "use a key that does not begin with '/'");
   }

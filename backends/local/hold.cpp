@@ -104,7 +104,6 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
   let_go();
   state_ = State::kDone;
   detached_ = static_cast<bool>(left);
-  if (detached_ && spec_.name.is_slot()) forget_past_slots(context_, spec_.name);
   return left;
 }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "lib/base/process.h"
+#include "lib/base/human_text.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 class SlotLock final : public LockDriver {
  public:
-  SlotLock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, std::string store, Clock& clock)
-      : memory_(std::move(memory)), spec_(spec), store_(std::move(store)), clock_(clock) {}
+  SlotLock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, std::string ran, std::string store, Clock& clock)
+      : memory_(std::move(memory)), spec_(spec), ran_(std::move(ran)), store_(std::move(store)), clock_(clock) {}
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
     if (spec_.take) return remember();
@@ -35,25 +35,24 @@ class SlotLock final : public LockDriver {
   TimePoint answer_by() const { return Patience(spec_.wait).attempt_end(clock_.now()); }
 
   std::variant<Granted, Refused> remember() {
-    LockSpec who = spec_;
-    who.at_least = Duration(0);
-    const std::string text = with_revocation(who_text(who), ran_word(wait_status_text(0)));
-    const auto done = memory_->remember(spec_.name, {spec_.owner, text, spec_.ttl}, answer_by());
+    const auto done = memory_->remember(spec_.name, {spec_.owner, ran_, spec_.ttl}, answer_by());
     if (!done) return Refused{done.error(), std::nullopt};
     return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(), store_}}, std::nullopt};
   }
 
   const std::unique_ptr<KeyMemory> memory_;
   const LockSpec spec_;
+  const std::string ran_;  ///< by whom, and how
   const std::string store_;
   Clock& clock_;
 };
 
 }  // namespace
 
-std::unique_ptr<LockDriver> slot_lock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, std::string store,
-                                      const Runtime& runtime) {
-  return std::make_unique<SlotLock>(std::move(memory), spec, std::move(store), runtime.clock);
+std::unique_ptr<LockDriver> slot_lock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, const std::string& who,
+                                      std::string store, const Runtime& runtime) {
+  std::string ran = with_revocation(who, ran_word(wait_status_text(0)));
+  return std::make_unique<SlotLock>(std::move(memory), spec, std::move(ran), std::move(store), runtime.clock);
 }
 
 }  // namespace dlock

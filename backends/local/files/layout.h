@@ -16,7 +16,7 @@ namespace dlock::local {
 /// lock by locked bytes alone, and its record only describes it for people. What must outlive a process holds by its
 /// record: standing_leases.h.
 ///
-///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ...
+///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ... | SlotLine 0 | ...
 ///
 /// Header and record 0 are neighbours: the uncontended acquisition writes both with one system call. Everything read
 /// from a file is checked with sound() before it is believed.
@@ -66,6 +66,7 @@ constexpr std::uint32_t kMaxRing = 1024;
 
 constexpr std::size_t record_at(std::uint32_t index) { return kRecordsAt + index * sizeof(Record); }
 constexpr std::size_t long_reason_at(std::uint32_t index) { return record_at(kMaxRing) + index * sizeof(LongReason); }
+constexpr std::size_t kSlotsAt = long_reason_at(kMaxRing);  ///< slot_lines.h
 
 void seal(Prologue& prologue);
 void seal(Header& header);

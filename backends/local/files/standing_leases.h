@@ -12,9 +12,9 @@
 
 namespace dlock::local {
 
-/// Tickets that hold without a process, by their records alone: what `acquire`, the rest of --at-least and a slot of
-/// --once leave. Such a lease lasts until its deadline on the boot clock, or for as long as the process lives that it
-/// is kept for, and no longer than the boot. Nobody ends it: whoever comes next sees whether it lasts.
+/// Tickets that hold without a process, by their records alone: what `acquire` and the rest of --at-least leave. Such a
+/// lease lasts until its deadline on the boot clock, or for as long as the process lives that it is kept for, and no
+/// longer than the boot. Nobody ends it: whoever comes next sees whether it lasts.
 
 /// The boot that this machine runs since; all zeros without /proc. Read once.
 const BootId& this_boot();

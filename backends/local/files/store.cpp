@@ -259,10 +259,13 @@ bool LockFile::replaced() const {
 bool LockFile::touch() const { return futimens(fd(), nullptr) == 0; }
 
 Result<void> LockFile::drop_records() const {
-  if (ftruncate(fd(), static_cast<off_t>(kRecordsAt)) != 0) {
-    return system_error("cannot shorten the lock file " + path_, errno);
-  }
-  return {};
+  struct stat size {};
+  const bool has_lines = fstat(fd(), &size) == 0 && size.st_size > static_cast<off_t>(kSlotsAt);
+  const int failed = has_lines ? fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kRecordsAt,
+                                           static_cast<off_t>(kSlotsAt - kRecordsAt))
+                               : ftruncate(fd(), static_cast<off_t>(kRecordsAt));
+  if (failed == 0 || errno == EOPNOTSUPP) return {};
+  return system_error("cannot shorten the lock file " + path_, errno);
 }
 
 }  // namespace dlock::local

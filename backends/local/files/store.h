@@ -95,7 +95,7 @@ class LockFile {
   /// Wakes everybody who watches this file: a change of its times. False if that is refused.
   bool touch() const;
 
-  /// Cuts the file back to its header. REQUIRES: the guard, and no live process.
+  /// Cuts the file back to its header, and the lines of its slots. REQUIRES: the guard, and no live process.
   Result<void> drop_records() const;
 
  private:
