@@ -22,7 +22,7 @@ namespace {
 LockName key_of(const LockName& slot) { return *LockName::parse(slot.key()); }
 
 template <std::size_t kSize>
-void put_text(char (&field)[kSize], std::string_view text) {
+void fill_text(char (&field)[kSize], std::string_view text) {
   text = text.substr(0, kSize - 1);
   std::memcpy(field, text.data(), text.size());
 }
@@ -36,6 +36,16 @@ Participant runner_of(const SlotLine& line) {
   who.at_least = std::chrono::microseconds(line.remember_us);
   who.until = *who.since + std::chrono::microseconds(line.remember_us);
   return who;
+}
+
+/// The place of an older run of the slot, or of what is over, or a new one.
+std::size_t place_for(const LockName& slot, const std::vector<SlotLine>& lines, TimePoint now) {
+  std::size_t free = lines.size();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (sound(lines[i]) && lines[i].slot == slot.slot()) return i;
+    if (!lasts(lines[i], now)) free = std::min(free, i);
+  }
+  return free;
 }
 
 class SlotMemory final : public KeyMemory {
@@ -79,7 +89,6 @@ Result<std::optional<Participant>> SlotMemory::look_up(const LockName& slot, Tim
   return std::optional<Participant>();
 }
 
-/// In the place of an older run of the slot, or of what is over.
 Result<void> SlotMemory::remember(const LockName& slot, const SlotRun& run, TimePoint /*until*/) {
   TRY_ASSIGN(const auto dir, context_.directory());
   const LockName key = key_of(slot);
@@ -87,21 +96,18 @@ Result<void> SlotMemory::remember(const LockName& slot, const SlotRun& run, Time
   TRY(file.guard());
   const Guarded guarded(file);
   TRY_ASSIGN(const auto header, file.read_header());
-  if (!header.known) TRY(file.write(header));
+  if (!header.known) {
+    TRY(file.write(header));
+  }
   SlotLine line;
-  put_text(line.slot, slot.slot());
-  put_text(line.who, run.who);
+  fill_text(line.slot, slot.slot());
+  fill_text(line.who, run.who);
   from_hex(run.owner.text(), line.owner);
   line.boot = this_boot();
   line.since_us = context_.runtime.clock.wall().time_since_epoch().count();
   line.until_boot_ns = (now() + run.remember).time_since_epoch().count();
   line.remember_us = std::chrono::ceil<std::chrono::microseconds>(run.remember).count();
-  auto lines = read_slot_lines(file);
-  const auto is_its = [&](const SlotLine& one) { return !lasts(one, now()) || one.slot == slot.slot(); };
-  auto place = std::find_if(lines.begin(), lines.end(), [&](const SlotLine& one) { return one.slot == slot.slot(); });
-  if (place == lines.end()) place = std::find_if(lines.begin(), lines.end(), is_its);
-  const auto at = static_cast<std::size_t>(place - lines.begin());
-  TRY(write_slot_line(file, at, line));
+  TRY(write_slot_line(file, place_for(slot, read_slot_lines(file), now()), line));
   return sweep_slot_lines(file, read_slot_lines(file), now());
 }
 
@@ -157,30 +163,6 @@ Result<void> SlotMemory::sweep_file(const LockFile& file, bool dry_run, std::vec
   return any && !dry_run ? sweep_slot_lines(file, lines, now()) : Result<void>();
 }
 
-/// A slot_lock() without a keeper.
-class SlotSession final : public LockSession {
- public:
-  explicit SlotSession(std::unique_ptr<LockDriver> lock) : lock_(std::move(lock)) {}
-
-  void acquire(TimePoint /*now*/) override {
-    NoControl control;
-    auto answer = lock_->acquire(control);
-    if (auto* granted = std::get_if<Granted>(&*answer)) event_ = std::move(*granted);
-    else event_ = std::get<Refused>(std::move(*answer));
-  }
-  void withdraw(TimePoint /*deadline*/) override { event_ = Withdrawn{}; }
-  void release(TimePoint /*deadline*/) override { event_ = Released{}; }
-  void ask_who() override {}
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<TimePoint> wake_at() const override { return event_ ? std::optional(TimePoint{}) : std::nullopt; }
-  std::optional<SessionEvent> next_event(TimePoint /*now*/) override { return std::exchange(event_, std::nullopt); }
-  Result<void> detach(const DetachSpec& /*spec*/) override { return {}; }
-
- private:
-  const std::unique_ptr<LockDriver> lock_;
-  std::optional<SessionEvent> event_;
-};
-
 /// As who_text(), which is for a keeper, the child of who takes the lock.
 std::string who_text(const LocalContext& context, const LockSpec& spec) {
   constexpr char kUnit = '\x1f';
@@ -194,7 +176,7 @@ std::string who_text(const LocalContext& context, const LockSpec& spec) {
 std::unique_ptr<KeyMemory> slot_memory(LocalContext& context) { return std::make_unique<SlotMemory>(context); }
 
 std::unique_ptr<LockSession> slot_session(LocalContext& context, const LockSpec& spec) {
-  return std::make_unique<SlotSession>(
+  return without_keeper(
       slot_lock(slot_memory(context), spec, who_text(context, spec), context.settings.store, context.runtime));
 }
 

@@ -47,7 +47,35 @@ class SlotLock final : public LockDriver {
   Clock& clock_;
 };
 
+/// A lock that needs no time and no renewal.
+class SlotSession final : public LockSession {
+ public:
+  explicit SlotSession(std::unique_ptr<LockDriver> lock) : lock_(std::move(lock)) {}
+
+  void acquire(TimePoint /*now*/) override {
+    NoControl control;
+    auto answer = lock_->acquire(control);
+    if (auto* granted = std::get_if<Granted>(&*answer)) event_ = std::move(*granted);
+    else event_ = std::get<Refused>(std::move(*answer));
+  }
+  void withdraw(TimePoint /*deadline*/) override { event_ = Withdrawn{}; }
+  void release(TimePoint /*deadline*/) override { event_ = Released{}; }
+  void ask_who() override {}
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::optional<TimePoint> wake_at() const override { return event_ ? std::optional(TimePoint{}) : std::nullopt; }
+  std::optional<SessionEvent> next_event(TimePoint /*now*/) override { return std::exchange(event_, std::nullopt); }
+  Result<void> detach(const DetachSpec& /*spec*/) override { return {}; }
+
+ private:
+  const std::unique_ptr<LockDriver> lock_;
+  std::optional<SessionEvent> event_;
+};
+
 }  // namespace
+
+std::unique_ptr<LockSession> without_keeper(std::unique_ptr<LockDriver> slot) {
+  return std::make_unique<SlotSession>(std::move(slot));
+}
 
 std::unique_ptr<LockDriver> slot_lock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, const std::string& who,
                                       std::string store, const Runtime& runtime) {

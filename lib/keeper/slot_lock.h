@@ -17,4 +17,7 @@ namespace dlock {
 std::unique_ptr<LockDriver> slot_lock(std::unique_ptr<KeyMemory> memory, const LockSpec& spec, const std::string& who,
                                       std::string store, const Runtime& runtime);
 
+/// The same in a process of its own, for a memory that answers at once: of this machine.
+std::unique_ptr<LockSession> without_keeper(std::unique_ptr<LockDriver> slot);
+
 }  // namespace dlock

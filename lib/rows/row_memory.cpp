@@ -323,7 +323,9 @@ Result<std::vector<Swept>> RowMemory::sweep_key(const LockName& key, bool dry_ru
   } else if (const std::int64_t due = left.next_sweep(); due > sweep_at(next)) {
     commits.push_back({sweep_first_at(due, next)});
   }
-  for (auto& number : rows_->commit_each(key, commits, Rows::Tell::kMade, {until})) TRY(std::move(number));
+  for (auto& number : rows_->commit_each(key, commits, Rows::Tell::kMade, {until})) {
+    TRY(std::move(number));
+  }
   return std::move(left.swept);
 }
 

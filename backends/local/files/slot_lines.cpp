@@ -46,7 +46,8 @@ Result<void> sweep_slot_lines(const LockFile& file, const std::vector<SlotLine>&
     if (lasts(lines[i], now)) end = i + 1;
   }
   for (std::size_t i = 0; i < end; ++i) {
-    if (!lasts(lines[i], now)) TRY(write_slot_line(file, i, SlotLine()));
+    if (lasts(lines[i], now)) continue;
+    TRY(write_slot_line(file, i, SlotLine()));
   }
   if (end == lines.size() || ftruncate(file.fd(), static_cast<off_t>(slot_line_at(end))) == 0) return {};
   return system_error("cannot shorten the lock file " + file.path(), errno);
