@@ -190,8 +190,9 @@ Result<RowMemory::Found> RowMemory::find(const LockName& group, std::string_view
   return found;
 }
 
+/// The highest one is written again: only what is answered is sure to last.
 Result<void> RowMemory::fence(const LockName& resource, FencingToken token, TimePoint until) {
-  return change(resource, {kFenceRow}, until, [&](const Look& seen, bool unsure) -> Result<Rows::Commit> {
+  return change(resource, {kFenceRow}, until, [&](const Look& seen, bool) -> Result<Rows::Commit> {
     const Rows::Row& row = seen.rows.front();
     if (row.version != 0) {
       std::string_view text = row.text;
@@ -202,7 +203,6 @@ Result<void> RowMemory::fence(const LockName& resource, FencingToken token, Time
                      "find out who wrote it; after deleting it the highest token is forgotten"};
       }
       if (token < *highest) return token_too_old(resource, token, highest->text());
-      if (token == *highest && !unsure) return Rows::Commit();
     }
     return Rows::Commit{put(kFenceRow, row, std::string(kSeen) + token.text())};
   });

@@ -11,14 +11,15 @@
 
 namespace dlock {
 
-/// The rows of what is remembered of a key, whose group is the key:
+/// The rows of what is remembered of a key, whose group is the key. What was written counts, confirmed or not; a write
+/// is repeated until it is confirmed:
 ///
 ///   fence        "seen TOKEN": the highest token that was shown for a resource of this name. It stays
 ///   slot/SLOT    "REMEMBER_US OWNER WHO" (who_text.h): it has run when this row was written, and how
 ///   freed/OWNER  who has freed the lock of OWNER by force, and why; over after an hour
 ///   sweep        "at US": nothing of the above is worth a sweep before then. Written with each slot, so that who has
 ///                seen the same version twice knows that none came in between
-inline constexpr RowSpace kKeySpace{"key"};
+inline constexpr RowSpace kKeySpace{.name = "key", .sure_reads = false};
 
 /// The memory of a store that keeps rows, those of kKeySpace.
 std::unique_ptr<KeyMemory> row_memory(std::unique_ptr<Rows> rows, Clock& clock);

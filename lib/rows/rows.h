@@ -24,6 +24,8 @@ struct RowSpace {
   /// written for `kept`.
   std::string_view many = {};
   Duration kept{0};
+  /// What a read shows is confirmed as a commit is, where a store confirms these: a failover does not undo it.
+  bool sure_reads = true;
 };
 
 /// THE PORT of a store that can keep rows: small texts under keys, in groups; what is read and changed together is one

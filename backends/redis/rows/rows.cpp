@@ -77,7 +77,7 @@ class RedisRows final : public Rows {
     }
     std::vector<Command> one;
     one.push_back(std::move(command));
-    TRY_ASSIGN(const auto replies, calls_.exchange(key_of(group), std::move(one), limit));
+    TRY_ASSIGN(const auto replies, calls_.exchange(key_of(group), std::move(one), limit, space_.sure_reads));
     return look_of(replies.front(), keys);
   }
 

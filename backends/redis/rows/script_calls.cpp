@@ -40,10 +40,10 @@ Command ScriptCalls::script(const char* text) {
 }
 
 Result<std::vector<Reply>> ScriptCalls::exchange(const std::string& key, std::vector<Command> scripts,
-                                                 const CallLimit& limit) {
+                                                 const CallLimit& limit, bool sure) {
   std::vector<Reply> answered;
   while (true) {
-    auto replies = exchange_once(key, scripts, limit);
+    auto replies = exchange_once(key, scripts, limit, sure);
     if (!replies) return replies;
     std::size_t done = 0;
     while (done < scripts.size() && !wants_text(scripts[done], (*replies)[done])) ++done;
@@ -68,9 +68,9 @@ Result<std::vector<Reply>> ScriptCalls::call(const std::string& key, const std::
 /// Replicas are asked after the scripts, on their connection; an answer that is repeated writes as well, so that they
 /// speak of it.
 Result<std::vector<Reply>> ScriptCalls::exchange_once(const std::string& key, std::vector<Command>& scripts,
-                                                      const CallLimit& limit) {
+                                                      const CallLimit& limit, bool sure) {
   const std::size_t count = scripts.size();
-  ReplicaCheck replicas(replicas_, deployment_->known_replicas());
+  ReplicaCheck replicas(sure ? replicas_ : ReplicaDemand(), deployment_->known_replicas());
   if (!replicas.any() && unhashed_.empty()) return call(key, scripts, limit);
   while (true) {
     for (Command& one : hash_questions()) scripts.push_back(std::move(one));

@@ -29,8 +29,9 @@ class ScriptCalls {
 
   /// Sends `scripts`, whose keys are all in the slot of `key`, in one pipeline; returns one reply for each. If the
   /// server does not know a hash, that script and all after it are sent again, in order, as text. Unavailable: the
-  /// outcome of all of them is unknown.
-  Result<std::vector<Reply>> exchange(const std::string& key, std::vector<Command> scripts, const CallLimit& limit);
+  /// outcome of all of them is unknown. Without `sure` the replicas are not asked.
+  Result<std::vector<Reply>> exchange(const std::string& key, std::vector<Command> scripts, const CallLimit& limit,
+                                      bool sure = true);
 
  private:
   struct Script {
@@ -41,7 +42,7 @@ class ScriptCalls {
 
   Result<std::vector<Reply>> call(const std::string& key, const std::vector<Command>& commands, const CallLimit& limit);
   Result<std::vector<Reply>> exchange_once(const std::string& key, std::vector<Command>& scripts,
-                                           const CallLimit& limit);
+                                           const CallLimit& limit, bool sure);
   std::vector<Command> hash_questions() const;
   void take_hashes(std::span<const Reply> answers);
   void send_as_text(std::span<Command> scripts);
