@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store remembers of a key beside its lock: the slots of --once. (Of a fence: lease_test.cpp; who freed a lock by
-// force: operator_test.cpp.)
+// What a store remembers of a key beside its lock: the slots of --once. (Of a fence: lease_test.cpp; who freed a lock
+// by force: operator_test.cpp.)
 #include <doctest/doctest.h>
 
 #include <algorithm>

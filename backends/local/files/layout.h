@@ -16,7 +16,8 @@ namespace dlock::local {
 /// lock by locked bytes alone, and its record only describes it for people. What must outlive a process holds by its
 /// record: standing_leases.h.
 ///
-///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ... | SlotLine 0 | ...
+///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ... | SlotLine 0 |
+///   ...
 ///
 /// Header and record 0 are neighbours: the uncontended acquisition writes both with one system call. Everything read
 /// from a file is checked with sound() before it is believed.
