@@ -29,7 +29,11 @@
 
 # Of dlock_all_backends those that are built: DLOCK_BACKENDS.
 macro(dlock_choose_backends)
-  set(DLOCK_BACKENDS ${dlock_all_backends} CACHE STRING "The backends that are built; only their libraries are needed")
+  # Empty in the cache, so that a tree that is configured already builds one that comes later.
+  set(DLOCK_BACKENDS "" CACHE STRING "The backends that are built; only their libraries are needed. Empty: all")
+  if(DLOCK_BACKENDS STREQUAL "")
+    set(DLOCK_BACKENDS ${dlock_all_backends})
+  endif()
   foreach(backend ${DLOCK_BACKENDS})
     if(NOT backend IN_LIST dlock_all_backends)
       message(FATAL_ERROR "DLOCK_BACKENDS: there is no backend '${backend}'; there are: ${dlock_all_backends}")
