@@ -15,8 +15,8 @@ namespace dlock {
 
 /// A lock is the row kLockRow of the group with its name; without a text it is free, and the row's version, which only
 /// grows, is all that is remembered. So whoever fills it needs to know nothing, and the number of the commit that
-/// grants is the token. Beside it lie notes who has freed a hold by force, "freed/OWNER".
-inline constexpr RowSpace kLockSpace{.name = "lock", .many = "freed/", .kept = std::chrono::hours(1)};
+/// grants is the token.
+inline constexpr RowSpace kLockSpace{.name = "lock"};
 inline constexpr char kLockRow[] = "lock";
 
 /// Microseconds since 1970 by the store's clock. Compared only with other readings of the same clock.

@@ -15,8 +15,6 @@ using Change = Rows::Change;
 constexpr Duration kShortestRest = 1ms;  ///< after a lost race; then longer each time
 constexpr Duration kLongestRest = 200ms;
 
-std::string note_of(const std::string& owner) { return std::string(kLockSpace.many) + owner; }
-
 /// Those who may go after a change, and might not before.
 std::vector<std::string> woken(const RecordReading& read, const LockRecord& next) {
   const auto before = next_owners(read.record, read.now);
@@ -63,8 +61,7 @@ Result<std::optional<RecordReading>> RecordStore::take_free(const LeaseAsk& ask,
 Result<std::optional<RecordReading>> RecordStore::write(const RecordReading& read, const Next& next,
                                                         const CallLimit& limit) {
   const std::string text = encode_record(next.record);
-  Rows::Commit all = next.beside;
-  all.push_back({Change::Kind::kPut, kLockRow, read.record.version, text});
+  Rows::Commit all{{Change::Kind::kPut, kLockRow, read.record.version, text}};
   if (next.before > 0)
     all.push_back({.kind = Change::Kind::kBefore, .version = static_cast<Rows::Number>(next.before)});
   std::vector<std::string> tell = woken(read, next.record);
@@ -95,28 +92,6 @@ Result<std::optional<RecordStore::Rewritten>> RecordStore::rewrite(const Make& m
     }
   };
   return insist(clock_, limit.until, kAskAgainPause, attempt, limit.control).answer;
-}
-
-Result<std::string> RecordStore::freed_by(const std::string& owner, const CallLimit& limit) {
-  const std::string key = note_of(owner);
-  TRY_ASSIGN(auto look, rows_.read(name_, {&key, 1}, limit));
-  return std::move(look.rows.front().text);
-}
-
-Change RecordStore::note_freed(const std::string& owner, const std::string& by) {
-  return {Change::Kind::kPut, note_of(owner), 0, by};
-}
-
-void RecordStore::forget_notes(const CallLimit& limit) {
-  const auto keys = rows_.list(name_, std::string(kLockSpace.many), limit);
-  if (!keys || keys->empty()) return;
-  const auto look = rows_.read(name_, *keys, limit);
-  for (std::size_t i = 0; look && i < keys->size(); ++i) {
-    const Rows::Row& note = look->rows[i];
-    const bool old = note.version != 0 && note.written_us + whole_micros(kLockSpace.kept) < look->now_us;
-    if (old)
-      (void)rows_.commit(name_, {{.kind = Change::Kind::kRemove, .key = (*keys)[i], .version = note.version}}, limit);
-  }
 }
 
 Result<bool> RecordStore::forget(const Rows::Row& free, const CallLimit& limit) {

@@ -34,7 +34,6 @@ class RecordStore {
     LockRecord record;
     StoreTime before = 0;                ///< written only before this moment; 0: at any time
     std::vector<std::string> tell = {};  ///< to these owners, beside those who may go now
-    Rows::Commit beside = {};
   };
   /// Replaces the record that was read, and tells who is next if this makes room. nullopt: another was faster, or it is
   /// too late.
@@ -50,12 +49,6 @@ class RecordStore {
   Result<std::optional<Rewritten>> rewrite(const Make& make, const CallLimit& limit, bool* unanswered = nullptr,
                                            std::optional<RecordReading> known = {});
 
-  /// Who has freed the hold of `owner` by force, and why; empty: not known.
-  Result<std::string> freed_by(const std::string& owner, const CallLimit& limit);
-  /// Beside a change that frees it: notes that, for an hour.
-  static Rows::Change note_freed(const std::string& owner, const std::string& by);
-  /// Forgets the notes whose time is over.
-  void forget_notes(const CallLimit& limit);
   /// Forgets all of a free lock whose row, without a text, was read. False: it is not as it was.
   Result<bool> forget(const Rows::Row& free, const CallLimit& limit);
 

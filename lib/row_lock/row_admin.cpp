@@ -63,21 +63,15 @@ std::vector<Result<LockState>> RowAdmin::inspect_some(std::span<const LockName> 
   return states;
 }
 
-Result<ForceReleased> RowAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
+Result<ForceReleased> RowAdmin::force_release(const LockName& name, const LockState& shown, const std::string& /*by*/) {
   bool unanswered = false;
-  RecordStore its = lock(name);
   const auto make = [&](const RecordReading& reading) -> std::optional<Next> {
     auto next = force_free(reading.record, shown, reading.now);
     if (!next) return std::nullopt;
-    Next all{.record = std::move(*next), .tell = owners_of(reading.record)};
-    for (const std::string& owner : all.tell) {
-      if (!by.empty()) all.beside.push_back(RecordStore::note_freed(owner, by));
-    }
-    return all;
+    return Next{.record = std::move(*next), .tell = owners_of(reading.record)};
   };
-  TRY_ASSIGN(const auto freed, its.rewrite(make, soon(), &unanswered));
+  TRY_ASSIGN(const auto freed, lock(name).rewrite(make, soon(), &unanswered));
   if (!freed && !unanswered) return other_holders(name);
-  its.forget_notes(soon());
   return ForceReleased{shown.holders};
 }
 

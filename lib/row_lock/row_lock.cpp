@@ -209,8 +209,7 @@ Result<Renewal> RowLock::renew_what_is_read(const CallLimit& limit) {
     TRY_ASSIGN(seen_, store_.read(limit));
     auto next = extend(seen_->record, owner_, spec_.ttl, false, seen_->now);
     if (!next) {
-      TRY_ASSIGN(auto why, why_lost(*seen_, limit));
-      return Renewal(RenewalLost{std::move(why)});
+      return Renewal(RenewalLost{why_lost(*seen_)});
     }
     const StoreTime before = find_holder(seen_->record, owner_)->until;
     const auto written = store_.write(*seen_, {.record = std::move(*next), .before = before}, limit);
@@ -223,9 +222,7 @@ Result<Renewal> RowLock::renew_what_is_read(const CallLimit& limit) {
 }
 
 /// Our hold is not in the record that was read.
-Result<std::string> RowLock::why_lost(const RecordReading& reading, const CallLimit& limit) {
-  TRY_ASSIGN(const auto by, store_.freed_by(owner_, limit));
-  if (!by.empty()) return forced_by(by);
+std::string RowLock::why_lost(const RecordReading& reading) const {
   if (find_holder(reading.record, owner_)) return "its lease ended by the clock of " + rows_->store();
   return is_free(reading.record, reading.now) ? rows_->store() + " no longer has this lock (it expired, or was deleted)"
                                               : "it has another holder on " + rows_->store();

@@ -57,7 +57,7 @@ class RowLock final : public LockDriver, private Acquirer {
   bool is_alone() const;
   Renewal renewed(const RecordReading& written);
   Result<Renewal> renew_what_is_read(const CallLimit& limit);
-  Result<std::string> why_lost(const RecordReading& reading, const CallLimit& limit);
+  std::string why_lost(const RecordReading& reading) const;
   Result<void> give_back(TimePoint until);
 
   const Runtime runtime_;

@@ -220,7 +220,7 @@ SCRIPT
 @test "acquire and --once take no file, which is locked only while a process has it open; --at-least keeps dlock there" {
   : >file
   run -78 dlock acquire --ttl 1m "$PWD/file"
-  [[ "$output" == *"no lease keeps flock(1) out"*"dlock hold"* ]]
+  [[ "$output" == *"and a lease has none"*"dlock hold"* ]]
   run -64 dlock run --once s1 "$PWD/file" -- touch ran
   [ ! -e ran ]
   start_watched end dlock run --at-least 1m "$PWD/file" -- touch ran

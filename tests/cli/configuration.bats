@@ -143,7 +143,7 @@ dlock: deploy/test was held for "* ]]
   run -0 dlock acquire --ttl 5m k
   printf 'default-backend = redis://h\n[defaults]\nwait = 10m\n' >"$settings/conf.d/bad.toml"
   run -78 dlock inspect k
-  [[ "$output" == *"bad.toml:1:"*'write default-backend = "redis://h"; until it is mended, name the store with --backend URL'* ]]
+  [[ "$output" == *"bad.toml:1:"*'write default-backend = "redis://h"'*'until it is mended, name the store with --backend URL'* ]]
   run -0 --separate-stderr dlock inspect -b "local:$locks" --json k
   [ "$(jq '.holders | length' <<<"$output")" = 1 ]
   run -0 env DLOCK_BACKEND="local:$locks" dlock force-release --yes k

@@ -15,16 +15,12 @@ class PostgresAdmin : public RowAdmin {
  public:
   PostgresAdmin(std::shared_ptr<Servers> servers, const RowSpace& space, const Runtime& runtime);
 
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
   std::vector<Finding> diagnose() final;
   /// Creates what is missing. Misconfigured for what is there of another version.
   Result<std::string> set_up(bool print_only) final;
 
  protected:
   const std::shared_ptr<Servers> servers_;
-
- private:
-  const std::unique_ptr<Rows> fences_;
 };
 
 }  // namespace dlock::postgres
