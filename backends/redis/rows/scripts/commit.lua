@@ -12,21 +12,21 @@ local match, sub, format, most = string.match, string.sub, string.format, 900719
 local time = call('TIME')
 local clock = time[1] * 1000000 + time[2]
 local last, first = 0
-local known = call('HGET', hash, '')
+-- Most commits are a take: a new request, and a row of four numbers that has enough. What is made for all others costs a
+-- server as much as that does.
+local takes = #ARGV == 7 and ARGV[3] == 'P0' and ARGV[5] == '+'
+local known, row = unpack(call('HMGET', hash, '', takes and ARGV[6] or ''))
 if known then
   last, first = match(known, '^(%d+) (%d+)$')
   last, first = tonumber(last), tonumber(first)
 end
 
--- Most commits are a take: a new request, and a row of four numbers that has enough. What is made for all others costs a
--- server as much as that does.
-if first and #ARGV == 7 and ARGV[3] == 'P0' and ARGV[5] == '+' then
-  local row = call('HGET', hash, ARGV[6])
+if first and takes then
   local a, b, c, d = match(row or '', '^%d+ (%d+) (%d+) (%d+) (%d+)$')
   local less, more = match(ARGV[7], '^(%-%d+) 0 (%d+) 0$')
-  if a and less and a + less >= 0 and more + 0 <= most - c and not call('GET', KEYS[2]) then
-    local text = format('%.0f', math.max(last + 1, clock))
-    call('SET', KEYS[2], text .. ' ' .. ARGV[4], 'PX', keep)
+  local text = format('%.0f', math.max(last + 1, clock))
+  if a and less and a + less >= 0 and more + 0 <= most - c
+    and call('SET', KEYS[2], text .. ' ' .. ARGV[4], 'PX', keep, 'NX') then
     local done = redis.pcall('HSET', hash, '', text .. ' ' .. format('%.0f', first), ARGV[6],
       text .. format(' %.0f ', a + less) .. b .. format(' %.0f ', c + more) .. d)
     if type(done) == 'number' then return {text} end
