@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 /// Between two looks at a database that another process writes to; a transaction takes less than that.
 constexpr Duration kShortestPause = 100us;
 constexpr Duration kLongestPause = 2ms;
+/// Who was not let in for so long is one of a crowd.
+constexpr Duration kAlone = 30ms;
 
 /// While it lives, a call that blocks in the kernel is interrupted (EINTR) every 50 ms, to look at its limit.
 class Ticks {
@@ -120,6 +122,7 @@ Result<Database> Database::open(const std::string& path, bool durable, Clock& cl
   sqlite3_busy_handler(handle, busy_handler, &database);
   database.turn_ = UniqueFd(::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   database.limit_ = {clock.now() + 5s, nullptr};
+  database.busy_until_ = database.limit_.until;
   for (const char* pragma :
        {"PRAGMA journal_mode=WAL", durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
         "PRAGMA trusted_schema=OFF"}) {
@@ -185,8 +188,8 @@ Error Database::busy_error() const {
 
 int Database::busy(int tries) {
   const TimePoint now = clock_->now();
-  if (is_over()) return 0;
-  rest(*clock_, std::min(limit_.until, now + std::min(kLongestPause, kShortestPause * (tries + 1))), limit_.control);
+  if (is_over() || now >= busy_until_) return 0;
+  rest(*clock_, std::min(busy_until_, now + std::min(kLongestPause, kShortestPause * (tries + 1))), limit_.control);
   return 1;
 }
 
@@ -207,12 +210,24 @@ Result<void> Database::wait_for_turn() {
 Result<void> Database::begin(bool write, const CallLimit& limit) {
   rollback();
   limit_ = limit;
-  if (write) TRY(wait_for_turn());
-  Query(*this, write ? "BEGIN IMMEDIATE" : "BEGIN").run();
+  busy_until_ = limit.until;
+  if (write) begin_writing();
+  else Query(*this, "BEGIN").run();
   open_ = !failed();
   if (open_) return {};
   flock(turn_.get(), LOCK_UN);
   return *error_;
+}
+
+void Database::begin_writing() {
+  constexpr char kBegin[] = "BEGIN IMMEDIATE";
+  busy_until_ = std::min(limit_.until, clock_->now() + kAlone);
+  Query(*this, kBegin).run();
+  busy_until_ = limit_.until;
+  if (!failed() || error_->code != ErrorCode::kUnavailable || is_over()) return;
+  error_.reset();
+  if (const auto turn = wait_for_turn(); !turn) error_ = turn.error();
+  Query(*this, kBegin).run();
 }
 
 Result<void> Database::commit() {

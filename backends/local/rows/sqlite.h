@@ -45,8 +45,9 @@ class Query {
   int bound_ = 0;
 };
 
-/// One SQLite database that several processes share (write-ahead log). Those who write queue in the kernel, by a
-/// flock(2) of its directory: SQLite's own wait sleeps and tries again, which a crowd does not outlast. The first
+/// One SQLite database that several processes share (write-ahead log). Who finds another one writing tries again for a
+/// moment, which is what a few of them are fastest with; a crowd does not outlast that, so then they queue in the
+/// kernel, by a flock(2) of its directory. The first
 /// failure sticks until the transaction ends, so that the statements in between need no looking after. Single-threaded;
 /// SIGALRM is its.
 class Database {
@@ -73,6 +74,7 @@ class Database {
   Error busy_error() const;
   bool is_over() const;
   Result<void> wait_for_turn();
+  void begin_writing();
   int busy(int tries);
   static int busy_handler(void* self, int tries) { return static_cast<Database*>(self)->busy(tries); }
 
@@ -83,7 +85,8 @@ class Database {
   std::map<const char*, sqlite3_stmt*> statements_;  ///< by the address of their text: literals of ours
   std::optional<Error> error_;
   CallLimit limit_{};
-  bool open_ = false;  ///< a transaction
+  TimePoint busy_until_{};  ///< it tries again so long
+  bool open_ = false;       ///< a transaction
 };
 
 }  // namespace dlock::local
