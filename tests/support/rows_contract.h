@@ -317,7 +317,7 @@ inline void who_listens_is_told(const RowsWorld& w) {
   CHECK_FALSE(w.a.heard());
   CHECK(w.commit(w.b, {put("x", "two"), tell("who")}) == 0);
   CHECK_FALSE(w.a.heard());
-  CHECK(w.commit(w.b, {put("x", "two", first), tell("who")}) > first);
+  CHECK(w.commit(w.b, {put("x", "two", first), tell("who"), tell("x")}) > first);
   if (!*listens) return;
   std::vector<pollfd> fds;
   w.a.add_interest(fds);

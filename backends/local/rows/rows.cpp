@@ -161,6 +161,7 @@ class LocalRows final : public Rows {
   }
 
   bool fits(const Change& one, const Row& was, const std::string& text) const {
+    if (one.kind == ChangeKind::kTell) return true;
     if (one.kind == ChangeKind::kBefore) return now() < static_cast<std::int64_t>(one.version);
     if (one.kind == ChangeKind::kFill) return was.text.empty();
     return one.kind == ChangeKind::kAdd ? !text.empty() : was.version == one.version;

@@ -150,6 +150,8 @@ std::string row_path(const std::string& life, const RowSpace& space, std::string
   return life + "/one/" + part_of(key.substr(0, slash)) + "/" + part_of(key.substr(slash + 1));
 }
 
+std::string told_path(const std::string& life, std::string_view key) { return life + "/told-" + hex(key); }
+
 std::vector<std::string> row_directories(const std::string& life, const RowSpace& space, const std::string& prefix) {
   if (prefix == space.many) return many_paths(life);
   return {life + "/one/" + part_of(std::string_view(prefix).substr(0, prefix.size() - 1))};

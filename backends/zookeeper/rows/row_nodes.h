@@ -23,6 +23,8 @@ namespace dlock::zookeeper {
 std::string group_path(const std::string& root, std::string_view space, const LockName& group);
 std::string lives_path(const std::string& root, std::string_view space);
 std::string row_path(const std::string& life, const RowSpace& space, std::string_view key);
+/// Of the node that is there for a moment when `key` is told.
+std::string told_path(const std::string& life, std::string_view key);
 /// The directories in which list() looks for rows that begin with `prefix`, and the row of a node there.
 std::vector<std::string> row_directories(const std::string& life, const RowSpace& space, const std::string& prefix);
 std::optional<std::string> row_of_part(const std::string& prefix, const std::string& part);

@@ -103,6 +103,31 @@ Result<void> RowSession::pause(TimePoint until, const std::string& path, const C
   return {};
 }
 
+Result<bool> RowSession::listen(const std::string& path, const CallLimit& limit) {
+  listens_to_.clear();
+  TRY_ASSIGN(const auto seen, ask(ask_stat(path, true), limit));
+  listens_to_ = path;
+  listens_in_ = calls_.get();
+  calls_->take_fired(path);
+  return seen.code == Code::kNoNode;
+}
+
+void RowSession::add_interest(std::vector<pollfd>& fds) const {
+  if (!listens_to_.empty() && calls_) calls_->add_interest(fds);
+}
+
+/// A watch fires once: the next one is on its way before whoever has heard looks.
+bool RowSession::heard() {
+  if (listens_to_.empty()) return false;
+  if (calls_) calls_->receive();
+  const bool ended =
+      !calls_ || calls_.get() != listens_in_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out();
+  const bool told = !ended && calls_->take_fired(listens_to_);
+  if (told) calls_->forget(calls_->send(ask_stat(listens_to_, true)));
+  if (ended) listens_to_.clear();
+  return ended || told;
+}
+
 Result<void> RowSession::make_directory(const std::string& path, const CallLimit& limit) {
   const auto calls = connected(limit);
   if (!calls) return calls.error();

@@ -47,6 +47,12 @@ class RowSession {
   /// Waits until `until`, or until a watch on `path` (may be empty) has fired. Cancelled.
   Result<void> pause(TimePoint until, const std::string& path, const CallLimit& limit);
 
+  /// Watches the node `path`, which is made now and then for a moment. False: it is there.
+  Result<bool> listen(const std::string& path, const CallLimit& limit);
+  void add_interest(std::vector<pollfd>& fds) const;
+  /// Whether it was made since the last call, or the session of the watch has ended, with which that is over.
+  bool heard();
+
   /// As make_directory() of zookeeper/lock/store.h, with nodes that stay.
   Result<void> make_directory(const std::string& path, const CallLimit& limit);
 
@@ -66,7 +72,9 @@ class RowSession {
   std::unique_ptr<Calls> calls_;
   TimePoint used_{};  ///< last
   LeaderClock leader_;
-  bool asked_ = false;  ///< anything, ever
+  bool asked_ = false;                 ///< anything, ever
+  std::string listens_to_;             ///< empty: to nothing
+  const Calls* listens_in_ = nullptr;  ///< the session
 };
 
 }  // namespace dlock::zookeeper

@@ -37,6 +37,9 @@ class ZookeeperRows final : public Rows {
   Result<std::vector<LockName>> groups(const CallLimit& limit) override;
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
                                           const CallLimit& limit) override;
+  Result<bool> listen(const LockName& group, const std::string& key, const CallLimit& limit) override;
+  void add_interest(std::vector<pollfd>& fds) const override { session_.add_interest(fds); }
+  bool heard() override { return session_.heard(); }
 
  private:
   /// Where a group has its rows; its numbers count transactions from the time at which it was made.
@@ -55,6 +58,7 @@ class ZookeeperRows final : public Rows {
   Result<std::vector<Number>> commit_some(const LockName& name, std::span<const Commit> some, const CallLimit& limit);
   Result<RowDrafts> drafts(std::span<const Commit> some, bool freshly, const CallLimit& limit);
   std::vector<NodeChange> changes(const LockName& name, const RowDrafts& rows, bool clears) const;
+  void add_tells(std::vector<NodeChange>& all, const std::set<std::string>& told) const;
   Result<void> write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid, bool& again,
                      const CallLimit& limit);
   Result<void> make_room(const std::vector<NodeChange>& all, const CallLimit& limit);
@@ -195,12 +199,16 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
     }
     TRY_ASSIGN(auto rows, drafts(some, freshly, limit));
     bool clears = false, any = false;
+    std::set<std::string> told;
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (clears || !apply(rows, some[i])) continue;
       clears =
           std::any_of(some[i].begin(), some[i].end(), [](const Change& one) { return one.kind == RowChange::kClear; });
       numbers[i] = 1;
       any = true;
+      for (const Change& one : some[i]) {
+        if (one.kind == RowChange::kTell) told.insert(one.key);
+      }
     }
     if (!group_) continue;  // cleared since
     // What is refused is not refused by what was long ago.
@@ -214,7 +222,9 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
     bool again = false;
     const std::string life = group_->life;
     const std::int64_t ahead = group_->ahead;
-    TRY(write(name, changes(name, rows, clears), zxid, again, limit));
+    auto all = changes(name, rows, clears);
+    if (!clears) add_tells(all, told);
+    TRY(write(name, all, zxid, again, limit));
     if (again) continue;
     for (Number& number : numbers) number = number == 0 ? 0 : static_cast<Number>(ahead + zxid);
     if (clears) {
@@ -260,6 +270,20 @@ std::vector<NodeChange> ZookeeperRows::changes(const LockName& name, const RowDr
   all.push_back(delete_node(group_path(session_.root(), space_.name, name)));
   all.push_back(delete_node(live()));
   return all;
+}
+
+/// Whoever listens watches a node that is made and removed at once.
+void ZookeeperRows::add_tells(std::vector<NodeChange>& all, const std::set<std::string>& told) const {
+  for (const std::string& key : told) {
+    all.push_back(create_node(told_path(group_->life, key), ""));
+    all.push_back(delete_node(told_path(group_->life, key)));
+  }
+}
+
+Result<bool> ZookeeperRows::listen(const LockName& group, const std::string& key, const CallLimit& limit) {
+  TRY_ASSIGN(const bool found, find(group, limit));
+  if (!found) return false;
+  return session_.listen(told_path(group_->life, key), limit);
 }
 
 Result<void> ZookeeperRows::write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid,
