@@ -22,7 +22,7 @@ struct RegisteredBackend {
   Result<std::unique_ptr<LockAdmin>> (*admin)(const BackendUrl&, const Runtime&);
   /// In dlock itself: the sessions of a backend that needs no keeper. Null in keeper programs.
   OpenSession (*sessions)(const BackendUrl&, const Runtime&);
-  /// In a keeper program: one lock to take and keep. Null in dlock itself.
+  /// In a keeper program: one lock to take and keep. Null in dlock itself, and in a program that is for stocks alone.
   Result<std::unique_ptr<LockDriver>> (*drive)(const BackendUrl&, const LockSpec&, const Runtime&);
   /// The stocks of a keeper program. Null where there are none, and in dlock itself.
   Result<std::unique_ptr<Stock>> (*stock)(const BackendUrl&, const Runtime&);

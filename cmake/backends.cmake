@@ -23,7 +23,7 @@
 #   Result<std::unique_ptr<LockDriver>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
 # and with STOCK (or for a stock keeper) NAME/rows/rows.h
 #   Result<std::unique_ptr<Rows>> make_NAME_rows(const BackendUrl&, const RowSpace&, const Runtime&)
-# A stock keeper's sources are in the folder NAME/rows; its rows.h declares keep_NAME_lock as well.
+# A stock keeper's sources are in the folder NAME/rows.
 # This makes the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM; and
 # the table of all URLs, which dlock_lib has.
 
@@ -139,7 +139,7 @@ function(dlock_add_stock_keeper name)
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
   set(registry_stock_alone TRUE)
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ON ${dlock_keeper_memory})
+  dlock_registry(dlock-${name} ${name} nullptr nullptr ON ${dlock_keeper_memory})
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 

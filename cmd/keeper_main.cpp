@@ -21,11 +21,7 @@ Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, cons
                                               const Runtime& runtime) {
   if (!row.stock) return no_stock_in(request.url);
   TRY_ASSIGN(auto stock, row.stock(request.url, runtime));
-  const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
-    return row.drive(url, spec, runtime);
-  };
-  return std::unique_ptr<LockDriver>(
-      std::make_unique<StockHold>(std::move(stock), request.spec, open_segment, runtime));
+  return std::unique_ptr<LockDriver>(std::make_unique<StockHold>(std::move(stock), request.spec, runtime));
 }
 
 /// Where slots are remembered; a store without such a place has a lock for each.
@@ -43,6 +39,7 @@ Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, con
   for (const RegisteredBackend& row : registered_backends()) {
     if (request.url.family != row.family) continue;
     if (request.spec.stock) return open_part(row, request, runtime);
+    if (!row.drive) break;  // dlock itself takes them
     if (request.spec.name.is_slot()) return open_slot(row, request, runtime);
     const auto drive = [&](const LockSpec& spec) { return row.drive(request.url, spec, runtime); };
     if (!request.spec.ancestor || !request.spec.take) return drive(request.spec);

@@ -34,7 +34,7 @@ struct Said {
 
 Said said_by(const StepAnswer& answer) {
   if (const auto* taken = std::get_if<StockTaken>(&answer)) return {taken->repeated ? "repeated" : "ok", &taken->parts};
-  if (const auto* parts = std::get_if<StockParts>(&answer)) return {"ok", parts};
+  if (const auto* moved = std::get_if<StockMoved>(&answer)) return {moved->repeated ? "repeated" : "ok", &moved->parts};
   if (std::holds_alternative<StockShort>(answer)) return {"short", nullptr};
   return {"error", nullptr};
 }

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <optional>
 
 #include "cmd/bench/latencies.h"
 #include "cmd/show/exit_status.h"
@@ -72,8 +74,7 @@ class Taker {
     LockSpec spec{.name = name_, .owner = Owner::random(), .wait = {}, .reason = "dlock bench", .ancestor = {}};
     spec.wait.until = until_;
     spec.stock = StockClaim{next_id(), 1, row_.way == Way::kLock};
-    const auto lock = [this](const LockSpec& segment) { return clients_.lock(segment, runtime_); };
-    StockHold hold(stock, spec, lock, runtime_);
+    StockHold hold(stock, spec, runtime_);
     auto answer = hold.acquire(control_);
     if (auto* refused = std::get_if<Refused>(&*answer)) {
       // A store that other processes write to may not have answered by then.
@@ -178,17 +179,45 @@ std::vector<StockBenchRow> plan() {
   return rows;
 }
 
+double rate_of(const StockBenchRow& row) { return static_cast<double>(per_second(row.orders, row.took)); }
+
+/// Orders a second if nothing but the step took time: as many at once as there are locks, or takers. 0: there is no
+/// step.
+double ideal_of(const StockBenchRow& row) {
+  if (row.step == 0s) return 0;
+  const int at_once = row.way == Way::kLock ? std::min(row.segments, takers_of(row)) : takers_of(row);
+  return at_once / std::chrono::duration<double>(row.step).count();
+}
+
+/// How many times as many orders as with one segment; nullopt: this is that one, or that made none.
+std::optional<double> gain_of(const StockBenchRow& row, const std::vector<StockBenchRow>& rows) {
+  const auto one = std::find_if(rows.begin(), rows.end(), [&](const StockBenchRow& other) {
+    return other.way == row.way && other.segments == 1 && rate_of(other) > 0;
+  });
+  if (row.segments == 1 || one == rows.end()) return std::nullopt;
+  return rate_of(row) / rate_of(*one);
+}
+
+std::string tenths(double number) {
+  const auto whole = std::llround(number * 10);
+  return std::to_string(whole / 10) + "." + std::to_string(whole % 10);
+}
+
 std::string bench_stock_text(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
   std::string text = "orders in " + store + ", " + std::to_string(takers) + " takers (" +
-                     std::to_string(kTakersWithoutStep) + " where nothing is done in between)\n\n" +
-                     column("way", 9, true) + column("segments", 9) + column("step", 8) + column("orders/s", 11) +
-                     column("p50", 10) + column("p99", 10) + "\n";
+                     std::to_string(kTakersWithoutStep) +
+                     " where nothing is done in between); gain: over one segment\n\n" + column("way", 9, true) +
+                     column("segments", 9) + column("step", 8) + column("orders/s", 11) + column("of ideal", 10) +
+                     column("gain", 8) + column("p50", 10) + column("p99", 10) + "\n";
   for (const StockBenchRow& row : rows) {
+    const double ideal = ideal_of(row);
+    const auto gain = gain_of(row, rows);
     text += column(way_name(row.way), 9, true) + column(std::to_string(row.segments), 9) +
             column(row.step > 0s ? fine_duration(row.step) : "-", 8) +
             column(std::to_string(per_second(row.orders, row.took)), 11) +
-            column(fine_duration(row.order.percentile(50)), 10) + column(fine_duration(row.order.percentile(99)), 10) +
-            "\n";
+            column(ideal > 0 ? std::to_string(std::llround(100 * rate_of(row) / ideal)) + " %" : "-", 10) +
+            column(gain ? tenths(*gain) + " x" : "-", 8) + column(fine_duration(row.order.percentile(50)), 10) +
+            column(fine_duration(row.order.percentile(99)), 10) + "\n";
   }
   return text;
 }
@@ -201,7 +230,9 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
   for (const StockBenchRow& row : rows) {
     json.begin_object().field("way", way_name(row.way)).field("segments", row.segments);
     json.field("takers", takers_of(row)).key("step_ms").whole_ms(row.step);
-    json.field("orders_per_second", per_second(row.orders, row.took)).key("order");
+    json.field("orders_per_second", per_second(row.orders, row.took));
+    if (const double ideal = ideal_of(row); ideal > 0) json.field("ideal_per_second", std::llround(ideal));
+    json.key("order");
     put_latencies(json, row.order);
     json.end_object();
   }

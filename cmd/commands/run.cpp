@@ -102,6 +102,7 @@ RunReport begin_report(const LockPlan& plan, const Runtime& runtime) {
   report.reason = plan.locks.front().reason;
   report.command.assign(plan.command.begin(), plan.command.end() - 1);
   report.keys = plan.telling.keys;
+  report.stock = plan.locks.front().stock;
   return report;
 }
 
@@ -121,6 +122,7 @@ void complete(RunReport& report, const LockTaking& taking, const Runtime& runtim
   const bool busy = s.outcome == Outcome::kRefused && s.error->code == ErrorCode::kBusy;
   if (busy && s.contention && !s.contention->holders.empty()) report.holder = s.contention->holders.front();
   if (s.contention) report.superseded_by = s.contention->superseded_by;
+  if (s.outcome == Outcome::kRefused && s.error->code == ErrorCode::kShort) report.left = s.error->left;
 }
 
 /// A word of the shell, which no program has the name of.

@@ -101,13 +101,14 @@ class Calling {
     return insist(call, soon(), runtime_.clock, nullptr);
   }
 
-  int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, std::optional<bool> repeated = {}) {
+  int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, bool repeated) {
+    if (repeated) runtime_.log.verbose("request '" + id.text() + "' was served before");
     if (!options_.json) return print(out_, runtime_.log, stock_parts_text(parts));
     JsonWriter json = begin_json();
     json.field("id", id.text());
     if (what_.refund_id) json.field("refund_id", what_.refund_id->text());
     put_parts(json.field("qty", quantity), parts);
-    if (repeated) json.field("repeated", *repeated);
+    json.field("repeated", repeated);
     return print(out_, runtime_.log, json.end_object().line());
   }
 
@@ -137,7 +138,6 @@ class Calling {
       return options_.conflict_exit_code;
     }
     if (!taken) return refuse(taken.error(), &request.id);
-    if (taken->repeated) runtime_.log.verbose("request '" + request.id.text() + "' was served before");
     if (!what_.id) signal(SIGPIPE, SIG_IGN);  // to survive an answer without a reader
     const int status = print_answer(request.id, request.quantity, taken->parts, taken->repeated);
     if (status != 0 && !what_.id) take_back(request);
@@ -154,20 +154,18 @@ class Calling {
 
   int refund() {
     const LockName id = request_id(what_);
-    const StockRefund refund{name(), id, what_.qty_given, what_.refund_id};
+    const StockRefund refund{name(), id, what_.qty_given, what_.refund_id, what_.before_take};
     const auto back = insisted([&](const CallLimit& limit) { return stock_.refund(refund, limit); });
     if (!back) return refuse(back.error(), &id);
-    if (back->empty()) {
-      runtime_.log.notice(id.text() + " took nothing, and a take with that id now fails; was another id meant?");
-    }
-    return print_answer(id, sum_of(*back), *back);
+    if (back->parts.empty()) runtime_.log.notice(id.text() + " took nothing, and a take with that id now fails");
+    return print_answer(id, sum_of(back->parts), back->parts, back->repeated);
   }
 
   int add() {
     const LockName id = request_id(what_);
     const auto added = insisted([&](const CallLimit& limit) { return stock_.add(name(), id, what_.qty, limit); });
     if (!added) return refuse(added.error(), &id);
-    return print_answer(id, what_.qty, *added);
+    return print_answer(id, what_.qty, added->parts, added->repeated);
   }
 
   /// Gone after an answer that was lost: that was us.

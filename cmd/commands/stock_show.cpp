@@ -16,6 +16,8 @@ constexpr std::size_t kWidestBar = 40;
 constexpr std::size_t kOnePerLine = 4;  ///< segments: more of them share lines
 constexpr std::size_t kBarBeside = 10;  ///< of a segment that shares its line
 constexpr std::size_t kUsualWidth = 80;
+constexpr std::size_t kLongestId = 40;
+constexpr Duration kListBudget = 60s;  ///< for requests, of which there may be many
 
 std::string right(const std::string& text, std::size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
@@ -95,6 +97,34 @@ std::string text_of(const ShownStocks& shown, const Options& options, const Stoc
   return none ? "there is no stock in " + stock.store() + "\n" : text;
 }
 
+WallTime wall_time(std::int64_t us) { return WallTime(std::chrono::microseconds(us)); }
+
+std::string request_line(const KnownRequest& one) {
+  std::string line = rfc3339(wall_time(one.changed_us)) + "  " + one.kind;
+  line += std::string(8 - std::string_view(one.kind).size(), ' ') + one.state;
+  line += std::string(10 - std::string_view(one.state).size(), ' ') + right(std::to_string(one.quantity), 5);
+  if (one.refunded > 0) line += ", " + std::to_string(one.refunded) + " back";
+  return line + "  " + printable(one.id.text()) + (one.parts.empty() ? "" : "  " + parts_text(one.parts)) + "\n";
+}
+
+std::string request_json(const LockName& name, const KnownRequest& one) {
+  JsonWriter json("dlock.stock.request/1");
+  json.field("name", name.text()).field("id", one.id.text()).field("kind", one.kind).field("state", one.state);
+  json.field("when", rfc3339(wall_time(one.changed_us)));
+  put_parts(json.field("qty", one.quantity).field("refunded", one.refunded), one.parts);
+  return json.end_object().line();
+}
+
+int show_requests(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
+  const LockName& name = options.keys.front();
+  const CallLimit limit{runtime.clock.now() + std::max<Duration>(options.connect_timeout, kListBudget)};
+  const auto known = stock.requests(name, static_cast<std::size_t>(options.stock->limit), limit);
+  if (!known) return fail(runtime.log, with_nearest_stock(known.error(), stock, name, limit));
+  std::string text;
+  for (const KnownRequest& one : *known) text += options.json ? request_json(name, one) : request_line(one);
+  return print(out, runtime.log, text);
+}
+
 }  // namespace
 
 std::string stock_text(const StockState& state, const Look& look) {
@@ -115,6 +145,7 @@ std::string stock_text(const StockState& state, const Look& look) {
         "  " + right(std::to_string(i), number_width) + "  " + right(std::to_string(segment.quantity), quantity_width);
     if (look.terminal) cell += "  " + bar(segment, most, widest_bar, look.unicode);
     if (segment.reserved > 0) cell += "  " + std::to_string(segment.reserved) + " set aside";
+    if (segment.locked_by) cell += ", locked by " + printable(segment.locked_by->text(), kLongestId);
     widest = std::max(widest, display_width(cell));
     cells.push_back(std::move(cell));
   }
@@ -129,12 +160,15 @@ std::string stock_json(const StockState& state) {
   json.field("taken", state.taken).field("refunded", state.refunded).key("segments").begin_array();
   for (std::size_t i = 0; i < state.segments.size(); ++i) {
     json.begin_object().field("segment", i).field("quantity", state.segments[i].quantity);
-    json.field("reserved", state.segments[i].reserved).end_object();
+    json.field("reserved", state.segments[i].reserved);
+    if (state.segments[i].locked_by) json.field("locked_by", state.segments[i].locked_by->text());
+    json.end_object();
   }
   return json.end_array().end_object().str();
 }
 
 int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
+  if (options.stock->requests) return show_requests(options, stock, runtime, out);
   const Duration interval = options.interval.value_or(1s);
   if (options.watch && out.look().terminal && !options.json) {
     const auto frame = [&] {

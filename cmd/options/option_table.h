@@ -45,6 +45,7 @@ enum class OptionId {
   kQuantity,
   kSegments,
   kQty,
+  kRequests,
   kId,
   kJson,
   kShell,

@@ -73,6 +73,9 @@ struct StockOptions {
   std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
   std::optional<LockName> id = {};         ///< --id
   std::optional<LockName> refund_id = {};
+  bool before_take = false;  ///< refund: of what took nothing
+  bool requests = false;     ///< show: what is remembered, at most so many:
+  int limit = 100;
   bool lock_segment = false;             ///< run --mode lock
   std::optional<StockClaim> claim = {};  ///< of run: what is set aside
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr StockActionRow kActionRows[] = {
     {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
      OptionId::kQuantity, "how many items are there?"},
-    {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json"},
+    {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --requests"},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part"},
     {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout"},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
@@ -67,7 +67,7 @@ class StockPlacer {
       return usage_error(what + " takes one NAME, not also " + in_quotes(arguments_.words[2]), instead_of_word());
     }
     if (names == 0) {
-      if (row_.action == StockAction::kShow) return {};
+      if (row_.action == StockAction::kShow && !stock_.requests) return {};
       return usage_error(what + " needs the NAME of the stock", usage_of(row_));
     }
     TRY_ASSIGN(auto name, LockName::parse(arguments_.words[1]));
@@ -157,6 +157,7 @@ std::string same_stock_call(const Options& options, const LockName* id) {
   std::string line = "dlock stock " + std::string(action_row(what.action).name);
   if (what.qty_given) line += " --qty " + std::to_string(what.qty);
   if (id) line += " --id " + shell_word(id->text());
+  if (what.before_take) line += " --before-take";
   if (what.refund_id) line += " --refund-id " + shell_word(what.refund_id->text());
   if (what.action == StockAction::kResize) line += " --segments " + std::to_string(what.segments);
   if (what.action == StockAction::kDrop) line += " --yes";

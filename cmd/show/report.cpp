@@ -8,6 +8,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/run/child_process.h"
+#include "lib/stock/quantity.h"
 
 namespace dlock {
 namespace {
@@ -30,6 +31,13 @@ void put_circumstances(JsonWriter& json, const RunReport& report) {
   if (report.holder) put_participant(json, *report.holder);
   else json.null();
   if (!report.superseded_by.empty()) json.field("why", "superseded by " + report.superseded_by);
+}
+
+void put_stock(JsonWriter& json, const RunReport& report) {
+  json.field("id", report.stock->id.text());
+  const auto parts = parse_parts(report.locks.empty() ? "" : report.locks.front().parts);
+  put_parts(json.field("qty", report.stock->quantity), parts ? *parts : StockParts());
+  if (report.left) json.field("wanted", report.stock->quantity).field("left", *report.left);
 }
 
 std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {
@@ -81,6 +89,7 @@ std::string report_line(const RunReport& report) {
       json.end_object();
     });
   }
+  if (report.stock) put_stock(json, report);
   put_circumstances(json, report);
   return json.end_object().line();
 }

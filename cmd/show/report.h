@@ -30,6 +30,8 @@ struct RunReport {
   std::vector<std::string> command = {};   ///< with its arguments
   std::optional<Participant> holder = {};  ///< when busy: the first of those who held it at the last look
   std::string superseded_by = {};          ///< when busy: a later run, for which this one was given up
+  std::optional<StockClaim> stock = {};    ///< of stock run
+  std::optional<std::int64_t> left = {};   ///< when short
 };
 
 /// How a run went, as reports and events have it: "ran", "lost", "overheld", "exec_failed", "interrupted", or why it

@@ -126,9 +126,9 @@ KeepLock keep_here(const BackendUrl& url) {
 
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
   TRY_ASSIGN(auto store, open_stock(url, runtime));
-  if (const auto* other = std::get_if<OtherProgram>(&store)) return StockClients{other->path, {}, {}};
+  if (const auto* other = std::get_if<OtherProgram>(&store)) return StockClients{other->path, {}};
   const RegisteredBackend* here = find_built_in(url);
-  return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }, keep_here(url)};
+  return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }};
 }
 
 Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const LockPlan& plan, const char* held,

@@ -62,7 +62,6 @@ std::optional<Error> not_installed(const BackendUrl& url);
 struct StockClients {
   std::string program;  ///< the keeper program to execute instead; then nothing else is set. Empty: this one will do
   std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;
-  KeepLock lock;  ///< of a segment
 };
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 

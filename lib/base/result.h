@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -32,7 +33,8 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string next = {};
-  bool undone = false;  ///< of kUnavailable: nothing was done, and nothing that is on its way will be
+  bool undone = false;    ///< of kUnavailable: nothing was done, and nothing that is on its way will be
+  std::int64_t left = 0;  ///< of kShort: how much there is
 };
 
 /// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.

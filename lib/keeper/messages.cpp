@@ -152,6 +152,7 @@ void visit_members(AnyEvent& event, Visitor& visit) {
     visit("code", event.error.code);
     visit("message", event.error.message);
     visit.rare("next", event.error.next);
+    visit.rare("left", event.error.left);
   }
 }
 

@@ -69,8 +69,6 @@ struct LockSpec {
   std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
   /// `acquire`: keeper of the hold once it has been taken, for showing: 0 none, else this process of --watch-pid.
   std::optional<pid_t> left_to = {};
-  /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.
-  bool one_of_many = false;
 };
 
 /// See lib/base/fields.h.
@@ -103,7 +101,6 @@ void visit_fields(Any& spec, Visitor& visit) {
   visit("take", spec.take);
   visit("stock", spec.stock);
   visit("left_to", spec.left_to);
-  visit("one_of_many", spec.one_of_many);
 }
 
 }  // namespace dlock

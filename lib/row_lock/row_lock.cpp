@@ -157,7 +157,6 @@ bool RowLock::wait(std::optional<TimePoint> until, Control& control) {
 
 /// The holders and waiters now; those of the last look if that was a moment ago.
 Result<LockState> RowLock::describe(Control& control) {
-  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "no waiter is notified"};
   const WallTime asked = runtime_.clock.wall();
   if (!acquisition_.patience().is_once() || !seen_) {
     TRY_ASSIGN(seen_, store_.read({runtime_.clock.now() + kBudget, &control}));

@@ -31,6 +31,13 @@ using StockParts = std::vector<StockPart>;
 std::string parts_text(const StockParts& parts, char between = ' ');
 Result<StockParts> parse_parts(std::string_view text, char between = ' ');
 Quantity sum_of(const StockParts& parts);
+/// Of one number of all segments, however much of these is known.
+template <typename Segment>
+Quantity sum_of(const std::vector<Segment>& segments, Quantity Segment::*number) {
+  Quantity sum = 0;
+  for (const Segment& one : segments) sum += one.*number;
+  return sum;
+}
 /// As "parts": [{"segment": 3, "qty": 2}].
 void put_parts(JsonWriter& json, const StockParts& parts);
 

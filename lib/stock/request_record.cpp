@@ -106,7 +106,10 @@ bool is_sold_to(const RequestRecord& record, const Owner& owner) {
 }
 
 Result<RefundPlan> plan_refund(const RequestRecord* record, const StockRefund& refund) {
-  if (!record || record->state == State::kRefused) return RefundPlan{{}, {}, {State::kRefused, 0, {}, {}, 0}};
+  if (!record || record->state == State::kRefused) {
+    if (!refund.before_take) return took_nothing(refund.id);
+    return RefundPlan{{}, {}, {State::kRefused, 0, {}, {}, 0}};
+  }
   if (record->state == State::kAdded) return id_of_restock(refund.id);
   if (record->state == State::kReserved) return refund_while_running(refund.id);
   auto refunds = refunds_of(*record);

@@ -58,7 +58,7 @@ bool is_sold_to(const RequestRecord& record, const Owner& owner);
 
 /// Changes and answer of a refund.
 struct RefundPlan {
-  StockParts back;       ///< to be given back now; nothing if it was done before
+  StockParts back;       ///< to be given back now; nothing if it was done before, or took nothing
   StockParts answer;     ///< the parts for the caller
   RequestRecord record;  ///< to be remembered; as before if it was done before
 };

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "lib/stock/segment_plan.h"
 #include "lib/stock/stock_calls.h"
 #include "lib/stock/stock_decisions.h"
+#include "lib/stock/stock_keeping.h"
 #include "lib/stock/stock_look.h"
 #include "lib/stock/stock_rows.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 using State = RequestRecord::State;
 
-constexpr std::size_t kMostSwept = 200;       ///< reservations that are looked at in one go
-constexpr std::size_t kMostTransfers = 1000;  ///< between segments, in one commit
+constexpr int kAllLocksOnceIn = 8;  ///< looks that could also show that a stock is short
+constexpr Duration kSweepPause = std::chrono::seconds(1);
 
 class RowStock final : public Stock {
  public:
@@ -26,18 +26,31 @@ class RowStock final : public Stock {
   const std::string& store() const override { return calls_.store(); }
 
   Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
-                      const CallLimit& limit) override;
-  Result<StockState> show(const LockName& name, const CallLimit& limit) override;
+                      const CallLimit& limit) override {
+    return create_stock(calls_, name, quantity, segments, maker, limit);
+  }
+  Result<StockState> show(const LockName& name, const CallLimit& limit) override {
+    return show_stock(calls_, name, limit);
+  }
+  Result<std::vector<KnownRequest>> requests(const LockName& name, std::size_t most, const CallLimit& limit) override {
+    return known_requests(calls_, name, most, limit);
+  }
   Result<std::vector<LockName>> names(const CallLimit& limit) override {
     return calls_.until_answered([&] { return calls_.rows().groups(limit); }, limit);
   }
 
   Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) override {
-    return deduct_one(request, {request.quantity, start, request.only_segment}, limit);
+    return deduct_one(request, {request.quantity, start}, limit);
   }
   Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
                               const CallLimit& limit) override {
-    return deduct_one(request, {request.quantity, start, request.only_segment, &owner, ttl}, limit);
+    return deduct_one(request, {request.quantity, start, request.locks, &owner, ttl}, limit);
+  }
+  bool wait_for(const LockName& stock, const StockInProgress::Turn& turn, Duration pause,
+                const CallLimit& limit) override {
+    const bool goes_on = calls_.wait_for(stock, lock_row(turn.segment), pause, limit);
+    if (!calls_.is_told()) waited_for_.reset();  // then a look costs less than a commit that is refused
+    return goes_on;
   }
   Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
     return go_on_with(request, owner, End::kExtend, ttl, limit);
@@ -49,23 +62,27 @@ class RowStock final : public Stock {
     return go_on_with(request, owner, End::kCancel, Duration(0), limit);
   }
 
-  Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) override;
-  Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
+  Result<StockMoved> refund(const StockRefund& refund, const CallLimit& limit) override;
+  Result<StockMoved> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
   std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
                                         const CallLimit& limit) override;
 
-  Result<void> rebalance(const LockName& name, const CallLimit& limit) override { return level(name, 0, limit); }
-  Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
-    return level(name, segments, limit);
+  Result<void> rebalance(const LockName& name, const CallLimit& limit) override {
+    return level_stock(calls_, name, 0, limit);
   }
-  Result<void> drop(const LockName& name, const CallLimit& limit) override;
+  Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
+    return level_stock(calls_, name, segments, limit);
+  }
+  Result<void> drop(const LockName& name, const CallLimit& limit) override { return drop_stock(calls_, name, limit); }
 
  private:
-  Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, bool all, const CallLimit& limit) {
-    return calls_.look(name, ids, all, limit);
+  Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, const Sight& sight,
+                         const CallLimit& limit) {
+    return calls_.look(name, ids, sight, limit);
   }
-  template <typename Decide>
-  void settle(const LockName& name, Steps& steps, bool all, Rows::Tell tell, Decide decide, const CallLimit& limit);
+  template <typename SightOf, typename Decide>
+  void settle(const LockName& name, Steps& steps, SightOf sight_of, Rows::Tell tell, Decide decide,
+              const CallLimit& limit);
   template <typename Decide>
   void settle_once(const LockName& name, Steps& steps, Rows::Tell tell, Decide decide, const CallLimit& limit);
   void sweep_for(const LockName& name, Steps& steps, const CallLimit& limit);
@@ -86,22 +103,17 @@ class RowStock final : public Stock {
   Result<void> go_on_with(const StockRequest& request, const Owner& owner, End end, Duration ttl,
                           const CallLimit& limit);
   bool is_aside(const StockRequest& request, const Owner& owner) const;
-  Result<std::vector<LockName>> open_ids(const LockName& name, const CallLimit& limit);
-  Result<int> sweep(const LockName& name, const CallLimit& limit);
-  Result<int> give_back_over(const LockName& name, const StockLook& look, const CallLimit& limit);
-
-  // Levelling.
-  Result<void> level(const LockName& name, int segments, const CallLimit& limit);
-  Result<bool> use_segments(const LockName& name, StockHead head, int segments, const CallLimit& limit);
 
   StockCalls calls_;
-  std::optional<Aside> aside_;  ///< the last reservation of ours
+  std::optional<Aside> aside_;                          ///< the last reservation of ours
+  std::optional<std::pair<LockName, int>> waited_for_;  ///< the request that was locked out last, and of which segment
+  TimePoint next_sweep_{};                              ///< for who waits for locks
 };
 
-/// Until all steps have their answers. `decide(look, races, i)` is asked first with what is known of the stock, so that
-/// the look may have neither requests nor segments.
-template <typename Decide>
-void RowStock::settle(const LockName& name, Steps& steps, bool all, Rows::Tell tell, Decide decide,
+/// Until all steps have their answers, by `decide(look, races, i)`. `sight_of(races)` says what the look has; without
+/// it nothing but what is known of the stock, if anything is.
+template <typename SightOf, typename Decide>
+void RowStock::settle(const LockName& name, Steps& steps, SightOf sight_of, Rows::Tell tell, Decide decide,
                       const CallLimit& limit) {
   for (int races = 0;; ++races) {
     std::vector<LockName> ids;
@@ -110,10 +122,11 @@ void RowStock::settle(const LockName& name, Steps& steps, bool all, Rows::Tell t
     }
     if (ids.empty()) return;
     const auto in_time = calls_.race(name, races, limit);
-    const bool blindly = races == 0 && all && calls_.known(name).head;
+    const std::optional<Sight> sight = sight_of(races);
+    const bool blindly = !sight && calls_.known(name).head;
     auto seen = !in_time  ? Result<StockLook>(in_time.error())
                 : blindly ? Result<StockLook>(calls_.known(name))
-                          : look(name, ids, all && races > 0, limit);
+                          : look(name, ids, sight.value_or(Sight{true}), limit);
     if (seen && !seen->head) seen = no_such_stock(name, store());
     for (Step& step : steps) {
       if (!seen && !step.answer) step.answer = seen.error();
@@ -148,11 +161,16 @@ void RowStock::settle_once(const LockName& name, Steps& steps, Rows::Tell tell, 
   }
 }
 
-/// Those that were short look again if something came back whose time was over.
+/// Those that were short, or locked out, look again if something came back whose time was over. Who waits for locks
+/// looks for that now and then.
 void RowStock::sweep_for(const LockName& name, Steps& steps, const CallLimit& limit) {
   const auto is_unmet = [](const Step& step) { return !step.answer && step.unmet; };
-  if (std::none_of(steps.begin(), steps.end(), is_unmet)) return;
-  const auto swept = sweep(name, limit);
+  const auto unmet = std::find_if(steps.begin(), steps.end(), is_unmet);
+  if (unmet == steps.end()) return;
+  const bool seldom = std::holds_alternative<StockInProgress>(*unmet->promised);
+  const bool skips = seldom && calls_.now() < next_sweep_;
+  if (!skips) next_sweep_ = calls_.now() + kSweepPause;
+  const auto swept = skips ? Result<int>(0) : sweep_stock(calls_, name, limit);
   for (Step& step : steps) {
     if (!is_unmet(step)) continue;
     if (!swept) step.answer = swept.error();
@@ -167,12 +185,17 @@ Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish
   Result<StepAnswer>& answer = *steps.front().answer;
   if (!answer) return answer.error();
   if (const auto* by = std::get_if<StockShort>(&*answer)) return StockAnswer(*by);
+  if (const auto* by = std::get_if<StockInProgress>(&*answer)) {
+    if (by->locked) waited_for_ = {request.id, by->locked->segment};
+    return StockAnswer(*by);
+  }
   auto* taken = std::get_if<StockTaken>(&*answer);
-  if (taken == nullptr) return StockAnswer(StockInProgress{});
   aside_.reset();
   if (wish.owner && !taken->repeated && !steps.front().prolonged) {
     const RequestRecord record{State::kReserved, wish.quantity, taken->parts, wish.owner->text(), 0};
-    aside_ = Aside{request.stock, request.id, {record, taken->token.value(), taken->token.value()}};
+    const Rows::Number number = taken->token.value();
+    const auto locks = wish.locks ? std::optional(number) : std::nullopt;
+    aside_ = Aside{request.stock, request.id, {record, number, number, 0, locks}};
   }
   return StockAnswer(std::move(*taken));
 }
@@ -182,19 +205,27 @@ void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish
     return decide_take(name, look, races, steps[i], wishes[i]);
   };
   const bool reserves = std::any_of(wishes.begin(), wishes.end(), [](const Wish& one) { return one.owner; });
-  settle(name, steps, true, reserves ? Rows::Tell::kNumber : Rows::Tell::kMade, decide, limit);
+  const Wish& one = wishes.front();
+  const bool comes_back = std::exchange(waited_for_, std::nullopt) == std::pair(steps.front().id, one.start);
+  const auto sight_of = [&](int races) -> std::optional<Sight> {
+    if (races == 0 && (!one.locks || comes_back)) return std::nullopt;
+    if (!one.locks) return Sight{true};
+    const bool all = one.start % kAllLocksOnceIn == 0 || races > (comes_back ? 1 : 0);
+    return Sight{all, one.start};
+  };
+  settle(name, steps, sight_of, reserves ? Rows::Tell::kNumber : Rows::Tell::kMade, decide, limit);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto* taken = *steps[i].answer ? std::get_if<StockTaken>(&**steps[i].answer) : nullptr;
     if (taken && (taken->repeated || !wishes[i].owner)) taken->token = {};
   }
 }
 
-Result<StockParts> RowStock::refund(const StockRefund& refund, const CallLimit& limit) {
+Result<StockMoved> RowStock::refund(const StockRefund& refund, const CallLimit& limit) {
   Steps steps{{refund.id}};
   settle_refunds(refund.stock, steps, {refund}, limit);
   Result<StepAnswer>& answer = *steps.front().answer;
   if (!answer) return answer.error();
-  return std::get<StockParts>(std::move(*answer));
+  return std::get<StockMoved>(std::move(*answer));
 }
 
 void RowStock::settle_refunds(const LockName& name, Steps& steps, const std::vector<StockRefund>& refunds,
@@ -202,18 +233,20 @@ void RowStock::settle_refunds(const LockName& name, Steps& steps, const std::vec
   const auto decide = [&](const StockLook& look, int, std::size_t i) {
     return decide_refund(look, steps[i], refunds[i]);
   };
-  settle(name, steps, false, Rows::Tell::kMade, decide, limit);
+  const auto requests_alone = [](int) { return std::optional(Sight{}); };
+  settle(name, steps, requests_alone, Rows::Tell::kMade, decide, limit);
 }
 
-Result<StockParts> RowStock::add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) {
+Result<StockMoved> RowStock::add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) {
   Steps steps{{id}};
   const auto decide = [&](const StockLook& look, int, std::size_t) {
-    return look.segments.empty() ? Rows::Commit() : decide_restock(look, steps.front(), quantity);
+    return decide_restock(look, steps.front(), quantity);
   };
-  settle(name, steps, true, Rows::Tell::kMade, decide, limit);
+  const auto segments_too = [](int) { return std::optional(Sight{true}); };
+  settle(name, steps, segments_too, Rows::Tell::kMade, decide, limit);
   Result<StepAnswer>& answer = *steps.front().answer;
   if (!answer) return answer.error();
-  return std::get<StockParts>(std::move(*answer));
+  return std::get<StockMoved>(std::move(*answer));
 }
 
 std::vector<Result<StepAnswer>> RowStock::serve(const LockName& stock, std::span<const StockStep> steps,
@@ -255,7 +288,7 @@ Result<void> RowStock::go_on_with(const StockRequest& request, const Owner& owne
     TRY(calls_.race(request.stock, races, limit));
     const bool blindly = races == 0 && is_aside(request, owner) && calls_.known(request.stock).head;
     TRY_ASSIGN(const auto look, blindly ? Result<StockLook>(calls_.known(request.stock))
-                                        : this->look(request.stock, {request.id}, false, limit));
+                                        : this->look(request.stock, {request.id}, {}, limit));
     SeenRequest seen;
     if (blindly) seen = aside_->seen;
     else if (look.head) seen = look.requests.at(request.id);
@@ -271,131 +304,6 @@ Result<void> RowStock::go_on_with(const StockRequest& request, const Owner& owne
     seen.open = number;
     if (end == End::kExtend) aside_ = Aside{request.stock, request.id, std::move(seen)};
     return {};
-  }
-}
-
-Result<std::vector<LockName>> RowStock::open_ids(const LockName& name, const CallLimit& limit) {
-  TRY_ASSIGN(const auto keys, calls_.until_answered([&] { return calls_.rows().list(name, kOpenRows, limit); }, limit));
-  std::vector<LockName> ids;
-  for (const std::string& key : keys) {
-    auto id = LockName::parse(std::string_view(key).substr(std::string_view(kOpenRows).size()));
-    if (!id) return broken_stock(name, "'" + key + "' among its reservations is not a request");
-    ids.push_back(std::move(*id));
-  }
-  return ids;
-}
-
-/// Gives back what is over; says how many came back.
-Result<int> RowStock::sweep(const LockName& name, const CallLimit& limit) {
-  TRY_ASSIGN(const auto ids, open_ids(name, limit));
-  int swept = 0;
-  for (std::size_t at = 0; at < ids.size(); at += kMostSwept) {
-    const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), at + kMostSwept));
-    TRY_ASSIGN(const auto seen, look(name, {ids.begin() + static_cast<std::ptrdiff_t>(at), end}, false, limit));
-    TRY_ASSIGN(const int back, give_back_over(name, seen, limit));
-    swept += back;
-  }
-  return swept;
-}
-
-Result<int> RowStock::give_back_over(const LockName& name, const StockLook& look, const CallLimit& limit) {
-  std::vector<Rows::Commit> commits;
-  for (const auto& [id, seen] : look.requests) {
-    if (look.head && seen.is_over(look.now_us)) commits.push_back(return_commit(id, seen, *look.head));
-  }
-  if (commits.empty()) return 0;
-  for (const auto& number : calls_.commit_each(name, commits, Rows::Tell::kMade, limit)) {
-    if (!number) return number.error();
-  }
-  return static_cast<int>(commits.size());  // who was faster has given it back, or prolonged it
-}
-
-Result<void> RowStock::create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
-                              const CallLimit& limit) {
-  Rows::Commit commit{{.key = kHeadRow, .text = head_text({segments, segments, quantity, 0, maker.text()})}};
-  int segment = 0;
-  for (const Quantity each : spread(quantity, segments)) {
-    commit.push_back({.key = segment_row(segment++), .text = counts_text({each})});
-  }
-  for (int races = 0;; ++races) {
-    TRY(calls_.race(name, races, limit));
-    TRY_ASSIGN(const auto seen, look(name, {}, false, limit));
-    if (seen.head) return seen.head->maker == maker.text() ? Result<void>() : stock_exists(name, store());
-    TRY_ASSIGN(const auto made, calls_.commit(name, commit, limit));
-    if (made != 0) return {};
-  }
-}
-
-Result<StockState> RowStock::show(const LockName& name, const CallLimit& limit) {
-  while (true) {
-    TRY_ASSIGN(const auto ids, open_ids(name, limit));
-    TRY_ASSIGN(const auto seen, look(name, ids, true, limit));
-    if (!seen.head) return no_such_stock(name, store());
-    TRY_ASSIGN(const int back, give_back_over(name, seen, limit));
-    if (back > 0) continue;
-    const StockHead& head = *seen.head;
-    StockState state{.name = name, .segments = {}, .created = head.created, .added = head.added};
-    state.segments.resize(static_cast<std::size_t>(head.segments));
-    for (int i = 0; i < head.rows; ++i) {
-      const SegmentCounts& counts = seen.segments[static_cast<std::size_t>(i)];
-      StockSegment& home = state.segments[static_cast<std::size_t>(dlock::home_of(i, head.segments))];
-      home.quantity += counts.quantity;
-      home.reserved += counts.reserved;
-      state.taken += counts.taken - counts.reserved;
-      state.refunded += counts.refunded;
-    }
-    for (const auto& [id, request] : seen.requests) state.open += request.is_open() ? 1 : 0;
-    return state;
-  }
-}
-
-/// One commit says how many segments are used (0: as many as are), and then items are moved: all at once, or fewer
-/// while others are faster.
-Result<void> RowStock::level(const LockName& name, int segments, const CallLimit& limit) {
-  std::size_t most = kMostTransfers;
-  for (int races = 0;; ++races) {
-    TRY(calls_.race(name, races, limit));
-    TRY_ASSIGN(const auto seen, look(name, {}, true, limit));
-    if (!seen.head) return no_such_stock(name, store());
-    if (segments != 0 && segments != seen.head->segments) {
-      TRY_ASSIGN(const bool used, use_segments(name, *seen.head, segments, limit));
-      if (used) segments = 0, races = -1;
-      continue;
-    }
-    const auto have = seen.quantities();
-    auto want = spread(seen.available(), seen.head->segments);
-    want.resize(have.size());
-    const auto plan = transfers(have, want);
-    if (plan.empty()) return {};
-    const auto some = std::span(plan).first(std::min(most, plan.size()));
-    TRY_ASSIGN(const auto moved, calls_.commit(name, move_commit(by_segment(some, have.size()), *seen.head), limit));
-    if (moved != 0 && some.size() == plan.size()) return {};
-    most = moved == 0 ? std::max<std::size_t>(1, some.size() / 2) : 2 * most;
-    if (moved != 0) races = -1;
-  }
-}
-
-Result<bool> RowStock::use_segments(const LockName& name, StockHead head, int segments, const CallLimit& limit) {
-  Rows::Commit commit;
-  for (int i = head.rows; i < segments; ++i) commit.push_back({.key = segment_row(i), .text = counts_text({})});
-  head.segments = segments;
-  head.rows = std::max(head.rows, segments);
-  commit.push_back({.key = kHeadRow, .version = head.version, .text = head_text(head)});
-  TRY_ASSIGN(const auto number, calls_.commit(name, commit, limit));
-  return number != 0;
-}
-
-/// Whatever it says: one that makes no sense can be dropped.
-Result<void> RowStock::drop(const LockName& name, const CallLimit& limit) {
-  const std::vector<std::string> head{kHeadRow};
-  for (int races = 0;; ++races) {
-    TRY(calls_.race(name, races, limit));
-    TRY_ASSIGN(const auto seen, calls_.until_answered([&] { return calls_.rows().read(name, head, limit); }, limit));
-    const Rows::Number version = seen.rows.front().version;
-    if (version == 0) return calls_.is_unsure() ? Result<void>() : no_such_stock(name, store());
-    const Rows::Commit commit{{Rows::Change::Kind::kCheck, kHeadRow, version}, {.kind = Rows::Change::Kind::kClear}};
-    TRY_ASSIGN(const auto gone, calls_.commit(name, commit, limit));
-    if (gone != 0) return {};
   }
 }
 

@@ -28,12 +28,6 @@ std::optional<StockParts> choose_parts(const std::vector<Quantity>& have, int st
   return parts;
 }
 
-std::optional<StockParts> choose_from(const std::vector<Quantity>& have, int segment, Quantity quantity) {
-  const auto index = static_cast<std::size_t>(segment);
-  if (segment < 0 || index >= have.size() || have[index] < quantity) return std::nullopt;
-  return StockParts{{segment, quantity}};
-}
-
 std::vector<Quantity> spread(Quantity quantity, int segments) {
   std::vector<Quantity> each(static_cast<std::size_t>(segments), quantity / segments);
   for (Quantity i = 0; i < quantity % segments; ++i) ++each[static_cast<std::size_t>(i)];

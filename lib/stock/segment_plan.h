@@ -16,9 +16,6 @@ namespace dlock {
 /// one segment, start >= 0, quantity >= 1.
 std::optional<StockParts> choose_parts(const std::vector<Quantity>& have, int start, Quantity quantity);
 
-/// The same when only `segment` may serve it.
-std::optional<StockParts> choose_from(const std::vector<Quantity>& have, int segment, Quantity quantity);
-
 /// `quantity` over `segments`, as evenly as it goes; the first ones have one more: 10 over 3 is 4, 3, 3. REQUIRES:
 /// segments >= 1.
 std::vector<Quantity> spread(Quantity quantity, int segments);

@@ -2,25 +2,15 @@
 #include "lib/stock/stock.h"
 
 #include "lib/config/suggest.h"
-#include "lib/stock/stock_hold.h"
 
 namespace dlock {
 
-Quantity StockState::total() const {
-  Quantity sum = 0;
-  for (const StockSegment& segment : segments) sum += segment.quantity;
-  return sum;
-}
-
-Quantity StockState::reserved() const {
-  Quantity sum = 0;
-  for (const StockSegment& segment : segments) sum += segment.reserved;
-  return sum;
-}
+Quantity StockState::total() const { return sum_of(segments, &StockSegment::quantity); }
+Quantity StockState::reserved() const { return sum_of(segments, &StockSegment::reserved); }
 
 namespace {
 
-Result<StepAnswer> parts(Result<StockParts> call) {
+Result<StepAnswer> step_answer_of(Result<StockMoved> call) {
   if (!call) return call.error();
   return StepAnswer(std::move(*call));
 }
@@ -39,9 +29,9 @@ Result<StepAnswer> Stock::serve_one(const LockName& stock, const StockStep& step
       return step_answer(std::move(answer));
     }
     case StockStep::Kind::kRefund:
-      return parts(refund({stock, step.id, step.quantity, step.refund_id}, limit));
+      return step_answer_of(refund({stock, step.id, step.quantity, step.refund_id}, limit));
     case StockStep::Kind::kAdd:
-      return parts(add(stock, step.id, *step.quantity, limit));
+      return step_answer_of(add(stock, step.id, *step.quantity, limit));
   }
   return Error{ErrorCode::kInternal, "a step of no kind"};
 }
@@ -117,6 +107,11 @@ Error id_of_take(const LockName& id) {
           "one id is one request: choose another id"};
 }
 
+Error took_nothing(const LockName& id) {
+  return {ErrorCode::kLost, "request '" + id.text() + "' took nothing: there is nothing to give back",
+          "was another id meant? To close one whose take may still come: --before-take"};
+}
+
 Error refunded_otherwise(const StockRefund& refund, Quantity before) {
   const std::string quantity = std::to_string(before);
   const std::string repeat = "to repeat that refund: --qty " + quantity;
@@ -166,13 +161,6 @@ Error broken_stock(const LockName& name, const std::string& what) {
   return {ErrorCode::kMisconfigured,
           "the stock '" + name.text() + "' is inconsistent: " + what + "; nothing was changed",
           "did another program write there? Repair its data, or drop the stock and create it again"};
-}
-
-Result<LockName> segment_key(const LockName& stock, int segment) {
-  auto key = LockName::parse("stock:" + stock.text() + ":" + std::to_string(segment));
-  if (key) return key;
-  return Error{ErrorCode::kUnsupported, "the name " + stock.text() + " is too long for --mode lock",
-               "use --mode reserve"};
 }
 
 }  // namespace dlock

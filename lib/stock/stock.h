@@ -20,8 +20,9 @@ namespace dlock {
 
 /// One segment of a stock, as it is now.
 struct StockSegment {
-  Quantity quantity = 0;  ///< available to takes
-  Quantity reserved = 0;  ///< set aside for commands that run now
+  Quantity quantity = 0;                   ///< available to takes
+  Quantity reserved = 0;                   ///< set aside for commands that run now
+  std::optional<LockName> locked_by = {};  ///< the request whose reservation holds its lock
 };
 
 /// One stock, as it is now. Always: sum(quantity + reserved) + taken - refunded = created + added.
@@ -43,7 +44,7 @@ struct StockRequest {
   LockName stock;
   LockName id;
   Quantity quantity = 1;
-  std::optional<int> only_segment = {};  ///< not from any other one (its lock is held)
+  bool locks = false;  ///< reserve(): it holds the locks of its segments, for as long as it holds its part of them
 };
 
 /// A refund of what `id` took, or of `quantity` of it. With a `refund_id` it is one of several, else the only one.
@@ -52,6 +53,7 @@ struct StockRefund {
   LockName id;
   std::optional<Quantity> quantity = {};  ///< all that was not given back before, without one
   std::optional<LockName> refund_id = {};
+  bool before_take = false;  ///< an id that took nothing is closed
 };
 
 /// The items that a request has taken or reserved.
@@ -66,8 +68,32 @@ struct StockShort {
   Quantity reserved = 0;
 };
 /// A command with the same request id runs at this moment.
-struct StockInProgress {};
+struct StockInProgress {
+  /// Or others hold the locks of segments that have enough: the one that is likely to be the next free one, and when.
+  struct Turn {
+    int segment = 0;
+    Duration in{0};
+  };
+  std::optional<Turn> locked = {};
+};
 using StockAnswer = std::variant<StockTaken, StockShort, StockInProgress>;
+
+/// What a refund has given back, or a restock has added.
+struct StockMoved {
+  StockParts parts;
+  bool repeated = false;  ///< it was done before, nothing was changed now
+};
+
+/// What is remembered of a request.
+struct KnownRequest {
+  LockName id;
+  const char* kind = "";   ///< the action that it was: "take", "run", "refund" (before its take), "add"
+  const char* state = "";  ///< "reserved", "sold", "refunded", "closed", "added"
+  Quantity quantity = 0;
+  Quantity refunded = 0;  ///< of it, so far
+  StockParts parts;
+  std::int64_t changed_us = 0;  ///< by the store's clock
+};
 
 /// One line of a batch: what a call of Stock is for the one request `id`.
 struct StockStep {
@@ -78,15 +104,16 @@ struct StockStep {
   std::optional<LockName> refund_id = {};
   int start = 0;  ///< of a take, as of Stock::take
 };
-/// Answer of a step: a take as take(); refund and add their parts.
-using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
+/// Answer of a step: a take as take(), the others as theirs.
+using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockMoved>;
 StepAnswer step_answer(StockAnswer answer);
 
 /// THE PORT of stock: what a store of stocks can do. One sentence here, one case in tests/conformance/stock_test.cpp.
-/// Not thread-safe. Every call is one step: it happens altogether or not at all, whoever dies. Unavailable: it is not
-/// known whether it happened, and the same call again (the same id, the same owner) finds out without doing it twice.
-/// A stock that is not there is Misconfigured; a store whose data make no sense says so (Misconfigured) and changes
-/// nothing. Reservations whose time is over are given back by whoever comes next.
+/// Not thread-safe. Every call but rebalance() and resize() is one step: it happens altogether or not at all, whoever
+/// dies; those two are several, between which the stock is right, and again goes on with what is left. Unavailable: it
+/// is not known whether it happened, and the same call again (the same id, the same owner) finds out without doing it
+/// twice. A stock that is not there is Misconfigured; a store whose data make no sense says so (Misconfigured) and
+/// changes nothing. Reservations whose time is over are given back by whoever comes next.
 class Stock {
  public:
   virtual ~Stock() = default;
@@ -100,6 +127,9 @@ class Stock {
   virtual Result<StockState> show(const LockName& name, const CallLimit& limit) = 0;
   /// In canonical order.
   virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
+  /// What is remembered, the newest first, `most` at most.
+  virtual Result<std::vector<KnownRequest>> requests(const LockName& name, std::size_t most,
+                                                     const CallLimit& limit) = 0;
 
   /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
   /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another
@@ -107,11 +137,16 @@ class Stock {
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
   /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.
+  /// With request.locks from segments alone whose lock no other reservation holds.
   virtual Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
                                       const CallLimit& limit) = 0;
   /// Makes a reservation end `ttl` from now. Lost if it is over.
   virtual Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl,
                               const CallLimit& limit) = 0;
+  /// After a reserve() that was locked out: waits until `turn` may have come, where the store tells, for a second at
+  /// most; else for `pause`. False: limit.control wants an end.
+  virtual bool wait_for(const LockName& stock, const StockInProgress::Turn& turn, Duration pause,
+                        const CallLimit& limit) = 0;
   /// The reserved items are sold. Lost if the reservation is over; sold already, by this owner or at once (take), is
   /// fine.
   virtual Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
@@ -120,12 +155,12 @@ class Stock {
   virtual Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
 
   /// Gives items back to the segments they came from, once per refund id, and once without one: again it changes
-  /// nothing and says the same. Conflict for another quantity than the first time, for more than is left of what was
-  /// taken, or for more than kMostRefunds. What was never taken is refused for ever, and the answer is empty. Busy
-  /// while its command runs.
-  virtual Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) = 0;
+  /// nothing and says the same, repeated. Conflict for another quantity than the first time, for more than is left of
+  /// what was taken, or for more than kMostRefunds. Busy while its command runs. Lost if it took nothing, and nothing
+  /// was changed; but with before_take it is refused for ever from then on, and the answer is empty.
+  virtual Result<StockMoved> refund(const StockRefund& refund, const CallLimit& limit) = 0;
   /// To the emptiest segments, once per id.
-  virtual Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity,
+  virtual Result<StockMoved> add(const LockName& name, const LockName& id, Quantity quantity,
                                  const CallLimit& limit) = 0;
 
   /// Many steps of one stock, in their order, with one answer each: what its own call would say. Each is a step by
@@ -173,6 +208,7 @@ Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);
 Error id_of_restock(const LockName& id);
 Error id_of_take(const LockName& id);
+Error took_nothing(const LockName& id);
 Error refunded_otherwise(const StockRefund& refund, Quantity before);
 /// `refunded` of what was `taken` came back before.
 Error more_than_taken(const StockRefund& refund, Quantity taken, Quantity refunded);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kRacePause = std::chrono::milliseconds(1);
 constexpr int kMostRacePauses = 6;
+constexpr Duration kLongestListening = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -46,9 +47,9 @@ Result<void> StockCalls::race(const LockName& name, int races, const CallLimit& 
   return Error{ErrorCode::kCancelled, "given up on request"};
 }
 
-Result<StockLook> StockCalls::look(const LockName& name, const std::vector<LockName>& ids, bool all,
+Result<StockLook> StockCalls::look(const LockName& name, const std::vector<LockName>& ids, const Sight& sight,
                                    const CallLimit& limit) {
-  return until_answered([&] { return look_at_stock(*rows_, name, head_of(name), ids, all, limit); }, limit);
+  return until_answered([&] { return look_at_stock(*rows_, name, head_of(name), ids, sight, limit); }, limit);
 }
 
 Result<Rows::Number> StockCalls::settled(Result<Rows::Number> number, const CallLimit& limit) {
@@ -68,6 +69,29 @@ std::vector<Result<Rows::Number>> StockCalls::commit_each(const LockName& name,
   auto numbers = rows_->commit_each(name, commits, tell, limit);
   for (Result<Rows::Number>& one : numbers) one = settled(std::move(one), limit);
   return numbers;
+}
+
+bool StockCalls::wait_for(const LockName& name, const std::string& key, Duration pause, const CallLimit& limit) {
+  told_ = false;
+  const auto listens = rows_->listen(name, key, limit);
+  const TimePoint now = clock_.now();
+  if (!listens || !*listens) return rest(clock_, std::min(limit.until, now + pause), limit.control);
+  const std::vector<std::string> keys{key};
+  const auto look = rows_->read(name, keys, limit);  // it may have gone before
+  told_ = look && look->rows.front().version == 0;
+  if (!look || told_) return !limit.control || !limit.control->stop_requested();
+  return hear(std::min(limit.until, now + kLongestListening), limit.control);
+}
+
+bool StockCalls::hear(TimePoint until, Control* control) {
+  while (!(told_ = rows_->heard()) && clock_.now() < until) {
+    if (control && control->stop_requested()) return false;
+    std::vector<pollfd> fds;
+    if (control) control->add_interest(fds);
+    rows_->add_interest(fds);
+    clock_.wait(fds, until);
+  }
+  return true;
 }
 
 }  // namespace dlock

@@ -24,6 +24,7 @@ class StockCalls {
 
   Rows& rows() const { return *rows_; }
   const std::string& store() const { return rows_->store(); }
+  TimePoint now() const { return clock_.now(); }
 
   /// Before each round, `races` of which were lost in a row; 0: a new step. From the second one on it waits a moment.
   /// Unavailable when the time is over: not known, or undone.
@@ -33,11 +34,19 @@ class StockCalls {
 
   /// What is known without asking: the head of the stock that was asked for last.
   StockLook known(const LockName& name);
-  Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, bool all, const CallLimit& limit);
+  Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, const Sight& sight,
+                         const CallLimit& limit);
   /// 0: another one was faster.
   Result<Rows::Number> commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit);
   std::vector<Result<Rows::Number>> commit_each(const LockName& name, const std::vector<Rows::Commit>& commits,
                                                 Rows::Tell tell, const CallLimit& limit);
+
+  /// Waits until the row `key` is told to be gone, for a second at most; where nobody is told, for `pause`. False:
+  /// limit.control wants an end.
+  bool wait_for(const LockName& name, const std::string& key, Duration pause, const CallLimit& limit);
+
+  /// Whether that ended because it was told, or gone before.
+  bool is_told() const { return told_; }
 
   /// Asks again while the store is unavailable: for what changes nothing.
   template <typename Ask>
@@ -50,12 +59,14 @@ class StockCalls {
   static constexpr Duration kOutagePause = std::chrono::milliseconds(20);
 
   Error and_before(Error error) const;
+  bool hear(TimePoint until, Control* control);
   Result<Rows::Number> settled(Result<Rows::Number> number, const CallLimit& limit);
   std::optional<StockHead>& head_of(const LockName& name);
 
   const std::unique_ptr<Rows> rows_;
   Clock& clock_;
   std::optional<std::pair<LockName, std::optional<StockHead>>> head_;
+  bool told_ = false;
   std::optional<Error> unknown_;  ///< why the last commit of this step has no answer
 };
 

@@ -17,7 +17,7 @@ Rows::Commit deduct_parts(Step& step, const Wish& wish, StockParts parts) {
   const RequestRecord record{wish.owner ? State::kReserved : State::kTaken, wish.quantity, parts,
                              wish.owner ? wish.owner->text() : std::string(), 0};
   step.promised = StockTaken{std::move(parts), {}, false};
-  return wish.owner ? reservation_commit(step.id, record, wish.ttl) : sale_commit(step.id, record);
+  return wish.owner ? reservation_commit(step.id, record, wish.ttl, wish.locks) : sale_commit(step.id, record);
 }
 
 Rows::Commit answer_known(const LockName& name, const StockLook& look, Step& step, const Wish& wish) {
@@ -36,6 +36,24 @@ Rows::Commit answer_known(const LockName& name, const StockLook& look, Step& ste
   return is_ours ? extension_commit(step.id, seen, wish.ttl) : Rows::Commit();
 }
 
+Rows::Commit wait_for_locks(const StockLook& look, Step& step, const Wish& wish) {
+  step.promised = StockInProgress{look.turn(wish.start)};
+  step.unmet = look.has_old_locks();
+  if (!step.unmet) step.answer = step.promised;
+  return {};
+}
+
+/// The first segment whose lock is free, whatever it has.
+Rows::Commit decide_by_locks(const StockLook& look, int first, Step& step, const Wish& wish) {
+  for (int i = 0; i < look.head->segments; ++i) {
+    const int segment = (first + i) % look.head->segments;
+    if (look.locks.contains(segment) && !look.is_locked(segment)) {
+      return deduct_parts(step, wish, {{segment, wish.quantity}});
+    }
+  }
+  return wait_for_locks(look, step, wish);
+}
+
 }  // namespace
 
 std::span<const StockStep> together(std::span<const StockStep> steps) {
@@ -52,13 +70,13 @@ std::span<const StockStep> together(std::span<const StockStep> steps) {
 Rows::Commit decide_take(const LockName& name, StockLook& look, int races, Step& step, const Wish& wish) {
   const auto seen = look.requests.find(step.id);
   if (seen != look.requests.end() && seen->second.record) return answer_known(name, look, step, wish);
-  const int first =
-      wish.only_segment.value_or((wish.start % look.head->segments + std::max(0, races - 1)) % look.head->segments);
+  const int first = (wish.start % look.head->segments + std::max(0, races - 1)) % look.head->segments;
+  if (look.segments.empty() && !look.locks.empty()) return decide_by_locks(look, first, step, wish);
   if (look.segments.empty()) return deduct_parts(step, wish, {{first, wish.quantity}});
-  const auto have = look.quantities();
-  auto parts = wish.only_segment ? choose_from(have, first, wish.quantity) : choose_parts(have, first, wish.quantity);
+  auto parts = choose_parts(look.unlocked(), first, wish.quantity);
   if (!parts) {
     const StockShort by{look.available(), look.reserved()};
+    if (by.available >= wish.quantity) return wait_for_locks(look, step, wish);
     step.unmet = !look.drawn && by.reserved > 0;  // what others of this look are to have may not become theirs
     step.promised = by;
     if (!look.drawn && by.reserved == 0) step.answer = StepAnswer(by);
@@ -87,10 +105,10 @@ Rows::Commit decide_refund(const StockLook& look, Step& step, const StockRefund&
     return {};
   }
   if (plan->back.empty() && seen.record) {
-    step.answer = StepAnswer(std::move(plan->answer));
+    step.answer = StepAnswer(StockMoved{std::move(plan->answer), true});
     return {};
   }
-  step.promised = std::move(plan->answer);
+  step.promised = StockMoved{std::move(plan->answer)};
   return refund_commit(step.id, seen, *plan, *look.head);
 }
 
@@ -101,7 +119,7 @@ Rows::Commit decide_restock(const StockLook& look, Step& step, Quantity quantity
   if (seen.record) {
     if (seen.record->state != State::kAdded) step.answer = id_of_take(step.id);
     else if (seen.record->quantity != quantity) step.answer = id_reused(step.id, seen.record->quantity, quantity);
-    else step.answer = StepAnswer(seen.record->parts);
+    else step.answer = StepAnswer(StockMoved{seen.record->parts, true});
     return {};
   }
   if (const auto room = check_room(step.id, quantity, head.created + head.added); !room) {
@@ -111,7 +129,7 @@ Rows::Commit decide_restock(const StockLook& look, Step& step, Quantity quantity
   auto have = look.quantities();
   have.resize(static_cast<std::size_t>(head.segments));
   const RequestRecord record{State::kAdded, quantity, fill_emptiest(have, quantity), {}, 0};
-  step.promised = record.parts;
+  step.promised = StockMoved{record.parts};
   return restock_commit(step.id, record, head);
 }
 

@@ -16,7 +16,7 @@ struct Step {
   LockName id;
   std::optional<Result<StepAnswer>> answer = {};
   std::optional<StepAnswer> promised = {};  ///< once its commit is made; without one there is more to do then
-  bool unmet = false;                       ///< short, as `promised` says, but something may come back
+  bool unmet = false;                       ///< refused, as `promised` says, but something may come back
   bool prolonged = false;                   ///< it was set aside before
 };
 using Steps = std::vector<Step>;
@@ -25,7 +25,7 @@ using Steps = std::vector<Step>;
 struct Wish {
   Quantity quantity = 1;
   int start = 0;
-  std::optional<int> only_segment = {};
+  bool locks = false;
   const Owner* owner = nullptr;
   Duration ttl{0};
 };

@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/stock/stock_look.h"
 
+#include <algorithm>
+
 namespace dlock {
 namespace {
 
-std::vector<std::string> keys_of(const std::vector<LockName>& ids, int segments) {
+/// Segments that are asked for where it is not known how many there are.
+constexpr int kLikelySegments = 20;
+/// Locks that are looked at by who wants any of them.
+constexpr int kLocksInSight = 8;
+/// No reservation is shorter.
+constexpr std::int64_t kOldLockUs = 1'000'000;
+
+std::vector<int> locks_in(const Sight& sight, const std::optional<StockHead>& known) {
+  if (sight.locks < 0) return {};
+  const bool all = sight.segments || !known;
+  const int count = all ? (known ? known->rows : kLikelySegments) : std::min(kLocksInSight, known->segments);
+  std::vector<int> segments;
+  for (int i = 0; i < count; ++i) segments.push_back(all ? i : (sight.locks % known->segments + i) % known->segments);
+  return segments;
+}
+
+std::vector<std::string> keys_of(const std::vector<LockName>& ids, int segments, const std::vector<int>& locks) {
   std::vector<std::string> keys{kHeadRow};
-  keys.reserve(1 + 2 * ids.size() + static_cast<std::size_t>(segments));
+  keys.reserve(1 + 2 * ids.size() + static_cast<std::size_t>(segments) + locks.size());
   for (const LockName& id : ids) {
     keys.push_back(request_row(id));
     keys.push_back(open_row(id));
   }
   for (int i = 0; i < segments; ++i) keys.push_back(segment_row(i));
+  for (const int segment : locks) keys.push_back(lock_row(segment));
   return keys;
 }
 
@@ -38,17 +57,8 @@ Result<void> see_segments(StockLook& look, const LockName& name, std::span<const
 
 }  // namespace
 
-Quantity StockLook::available() const {
-  Quantity sum = 0;
-  for (const SegmentCounts& one : segments) sum += one.quantity;
-  return sum;
-}
-
-Quantity StockLook::reserved() const {
-  Quantity sum = 0;
-  for (const SegmentCounts& one : segments) sum += one.reserved;
-  return sum;
-}
+Quantity StockLook::available() const { return sum_of(segments, &SegmentCounts::quantity); }
+Quantity StockLook::reserved() const { return sum_of(segments, &SegmentCounts::reserved); }
 
 std::vector<Quantity> StockLook::quantities() const {
   std::vector<Quantity> have;
@@ -56,11 +66,50 @@ std::vector<Quantity> StockLook::quantities() const {
   return have;
 }
 
+std::vector<Quantity> StockLook::unlocked() const {
+  auto have = quantities();
+  for (const auto& [segment, row] : locks) {
+    if (row.version != 0) have[static_cast<std::size_t>(segment)] = 0;
+  }
+  return have;
+}
+
+bool StockLook::is_locked(int segment) const {
+  const auto lock = locks.find(segment);
+  return lock != locks.end() && lock->second.version != 0;
+}
+
+std::optional<LockName> StockLook::lock_holder(int segment) const {
+  if (!is_locked(segment)) return std::nullopt;
+  auto id = LockName::parse_stored(locks.at(segment).text);
+  return id ? std::optional(std::move(*id)) : std::nullopt;
+}
+
+StockInProgress::Turn StockLook::turn(int by_chance) const {
+  std::vector<std::pair<int, std::int64_t>> held;
+  std::int64_t first = now_us;
+  for (const auto& [segment, row] : locks) {
+    if (row.version == 0) continue;
+    held.emplace_back(segment, row.written_us);
+    first = std::min(first, row.written_us);
+  }
+  if (held.empty()) return {};
+  const auto& [segment, since] = held[static_cast<std::size_t>(by_chance) % held.size()];
+  return {segment, std::chrono::microseconds(since - first)};
+}
+
+bool StockLook::has_old_locks() const {
+  return std::any_of(locks.begin(), locks.end(), [&](const auto& one) {
+    return one.second.version != 0 && now_us - one.second.written_us >= kOldLockUs;
+  });
+}
+
 Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<StockHead>& known,
-                                const std::vector<LockName>& ids, bool all, const CallLimit& limit) {
+                                const std::vector<LockName>& ids, const Sight& sight, const CallLimit& limit) {
   while (true) {
-    const int asked = all && known ? known->rows : 0;
-    TRY_ASSIGN(const auto read, rows.read(name, keys_of(ids, asked), limit));
+    const int asked = !sight.segments ? 0 : known ? known->rows : kLikelySegments;
+    const std::vector<int> locks = locks_in(sight, known);
+    TRY_ASSIGN(const auto read, rows.read(name, keys_of(ids, asked, locks), limit));
     const Rows::Row& first = read.rows.front();
     StockLook look;
     look.now_us = read.now_us;
@@ -68,9 +117,14 @@ Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<
     known = look.head;
     if (first.version == 0) return look;
     if (!known) return broken_stock(name, "its head is '" + first.text + "'");
-    if (all && known->rows != asked) continue;
+    if (sight.segments && known->rows > asked) continue;
     TRY(see_requests(look, name, ids, read.rows));
-    TRY(see_segments(look, name, std::span(read.rows).subspan(1 + 2 * ids.size())));
+    const auto beside = std::span(read.rows).subspan(1 + 2 * ids.size());
+    if (sight.segments) TRY(see_segments(look, name, beside.first(static_cast<std::size_t>(known->rows))));
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      const bool there = locks[i] < (sight.segments ? known->rows : known->segments);
+      if (there) look.locks.emplace(locks[i], beside[static_cast<std::size_t>(asked) + i]);
+    }
     return look;
   }
 }

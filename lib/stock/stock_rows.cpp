@@ -20,8 +20,18 @@ Rows::Change put(std::string key, Rows::Number version, std::string text) {
 Rows::Change remove(std::string key, Rows::Number version) { return {ChangeKind::kRemove, std::move(key), version}; }
 Rows::Change check(std::string key, Rows::Number version) { return {ChangeKind::kCheck, std::move(key), version}; }
 
-std::string reservation_text(const RequestRecord& record, Duration ttl) {
-  return std::to_string(std::chrono::ceil<std::chrono::microseconds>(ttl).count()) + " " + record_text(record);
+std::string reservation_text(const RequestRecord& record, Duration ttl, std::optional<Rows::Number> locks) {
+  return std::to_string(std::chrono::ceil<std::chrono::microseconds>(ttl).count()) + " " +
+         (locks ? std::to_string(*locks) : "-") + " " + record_text(record);
+}
+
+/// The locks that a reservation leaves behind, and who waits for them is told.
+void unlock(Rows::Commit& commit, const SeenRequest& seen) {
+  if (!seen.locks) return;
+  for (const StockPart& part : seen.record->parts) {
+    commit.push_back(remove(lock_row(part.segment), *seen.locks));
+    commit.push_back({.kind = ChangeKind::kTell, .key = lock_row(part.segment)});
+  }
 }
 
 void move_parts(SegmentChanges& changes, const StockParts& parts, const SegmentCounts& each) {
@@ -40,6 +50,7 @@ Rows::Commit with_parts(Rows::Commit commit, const StockParts& parts, const Segm
 }  // namespace
 
 std::string segment_row(int segment) { return "segment/" + std::to_string(segment); }
+std::string lock_row(int segment) { return "lock/" + std::to_string(segment); }
 std::string open_row(const LockName& id) { return kOpenRows + id.text(); }
 std::string request_row(const LockName& id) { return std::string(kStockSpace.many) + id.text(); }
 
@@ -83,12 +94,15 @@ Result<SeenRequest> see_request(const Rows::Row& request, const Rows::Row& open)
   const bool is_open = open.version != 0;
   std::string_view text = is_open ? open.text : request.text;
   const auto ttl = is_open ? whole_number<std::int64_t>(cut(text, ' ')) : 0;
+  const std::string_view locks = is_open ? cut(text, ' ') : "-";
+  auto version = whole_number<Rows::Number>(locks);
+  if (version == Rows::Number(0)) version = open.version;
   auto record = parse_record(text);
   if (!record) return record.error();
-  if (!ttl || (record->state == State::kReserved) != is_open) {
+  if (!ttl || (!version && locks != "-") || (record->state == State::kReserved) != is_open) {
     return Error{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is in the wrong row"};
   }
-  return SeenRequest{std::move(*record), request.version, open.version, open.written_us + *ttl};
+  return SeenRequest{std::move(*record), request.version, open.version, open.written_us + *ttl, version};
 }
 
 void SegmentChanges::move(int segment, const SegmentCounts& change) {
@@ -110,25 +124,32 @@ Rows::Commit sale_commit(const LockName& id, const RequestRecord& record) {
   return with_parts({put(request_row(id), 0, record_text(record))}, record.parts, {.quantity = -1, .taken = 1});
 }
 
-Rows::Commit reservation_commit(const LockName& id, const RequestRecord& record, Duration ttl) {
-  return with_parts({put(request_row(id), 0, record_text(record)), put(open_row(id), 0, reservation_text(record, ttl))},
-                    record.parts, {.quantity = -1, .reserved = 1, .taken = 1});
+Rows::Commit reservation_commit(const LockName& id, const RequestRecord& record, Duration ttl, bool locks) {
+  const auto version = locks ? std::optional(Rows::Number(0)) : std::nullopt;
+  Rows::Commit commit{put(request_row(id), 0, record_text(record)),
+                      put(open_row(id), 0, reservation_text(record, ttl, version))};
+  for (const StockPart& part : locks ? record.parts : StockParts()) {
+    commit.push_back(put(lock_row(part.segment), 0, id.text()));
+  }
+  return with_parts(std::move(commit), record.parts, {.quantity = -1, .reserved = 1, .taken = 1});
 }
 
 Rows::Commit extension_commit(const LockName& id, const SeenRequest& seen, Duration ttl) {
-  return {put(open_row(id), seen.open, reservation_text(*seen.record, ttl))};
+  return {put(open_row(id), seen.open, reservation_text(*seen.record, ttl, seen.locks))};
 }
 
 Rows::Commit confirmation_commit(const LockName& id, const SeenRequest& seen) {
   RequestRecord sold = *seen.record;
   sold.state = State::kTaken;
-  return with_parts({remove(open_row(id), seen.open), put(request_row(id), seen.version, record_text(sold))},
-                    sold.parts, {.reserved = -1});
+  Rows::Commit commit{remove(open_row(id), seen.open), put(request_row(id), seen.version, record_text(sold))};
+  unlock(commit, seen);
+  return with_parts(std::move(commit), sold.parts, {.reserved = -1});
 }
 
 Rows::Commit return_commit(const LockName& id, const SeenRequest& seen, const StockHead& head) {
   Rows::Commit commit{remove(open_row(id), seen.open), check(kHeadRow, head.version)};
   if (seen.version != 0) commit.push_back(remove(request_row(id), seen.version));
+  unlock(commit, seen);
   SegmentChanges changes;
   for (const auto& [segment, quantity] : seen.record->parts) {
     changes.move(segment, {.reserved = -quantity, .taken = -quantity});

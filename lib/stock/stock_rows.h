@@ -18,8 +18,12 @@ namespace dlock {
 ///   head         "SEGMENTS ROWS CREATED ADDED MAKER": ROWS segments have rows, the first SEGMENTS of them are used
 ///   segment/0 .. "QUANTITY RESERVED TAKEN REFUNDED": TAKEN counts what is set aside as well, so that it can be sold
 ///   request/ID   RECORD (request_record.h): of two with one id, one finds it there
-///   open/ID      "TTL_US RECORD", beside that of a reservation: it is over so long after this row was written. It says
-///                all that it takes to give it back, because a store forgets requests in time
+///   open/ID      "TTL_US LOCKS RECORD", beside that of a reservation: it is over so long after this row was written.
+///   It
+///                says all that it takes to give it back, because a store forgets requests in time. LOCKS: "-", or the
+///                version of the locks that it holds, 0: this row's own
+///   lock/0 ..    the id of the reservation that holds this segment's lock; it comes and goes with it, so that whoever
+///                may give back the one gives back the other
 ///
 /// A segment's row stays when the stock has fewer segments: what was set aside in it ends there, its items are moved to
 /// the others, and what comes back goes to its home_of(). Who takes needs to know nothing of that: whatever
@@ -28,6 +32,7 @@ inline constexpr RowSpace kStockSpace{"stock", "request/", std::chrono::days(30)
 inline constexpr char kHeadRow[] = "head";
 inline constexpr char kOpenRows[] = "open/";
 std::string segment_row(int segment);
+std::string lock_row(int segment);
 std::string open_row(const LockName& id);
 std::string request_row(const LockName& id);
 
@@ -54,9 +59,10 @@ std::optional<SegmentCounts> parse_counts(std::string_view text);
 /// A request as it was read; no record: there is none.
 struct SeenRequest {
   std::optional<RequestRecord> record = {};
-  Rows::Number version = 0;  ///< of its row among the requests
-  Rows::Number open = 0;     ///< of that among the reservations
-  std::int64_t ends_us = 0;  ///< of a reservation
+  Rows::Number version = 0;                ///< of its row among the requests
+  Rows::Number open = 0;                   ///< of that among the reservations
+  std::int64_t ends_us = 0;                ///< of a reservation
+  std::optional<Rows::Number> locks = {};  ///< version of the locks that it holds of its segments
 
   bool is_open() const { return record && record->state == RequestRecord::State::kReserved; }
   bool is_open_for(const Owner& owner) const { return is_open() && record->owner == owner.text(); }
@@ -77,7 +83,7 @@ class SegmentChanges {
 
 // What a step of a stock commits. `record` is that of the request after it.
 Rows::Commit sale_commit(const LockName& id, const RequestRecord& record);
-Rows::Commit reservation_commit(const LockName& id, const RequestRecord& record, Duration ttl);
+Rows::Commit reservation_commit(const LockName& id, const RequestRecord& record, Duration ttl, bool locks);
 Rows::Commit extension_commit(const LockName& id, const SeenRequest& seen, Duration ttl);
 Rows::Commit confirmation_commit(const LockName& id, const SeenRequest& seen);
 Rows::Commit return_commit(const LockName& id, const SeenRequest& seen, const StockHead& head);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kShortestPause = 4ms;
 constexpr Duration kLongestPause = 128ms;
+constexpr int kTurns = 4;  ///< that are waited for as they were told
 constexpr Duration kCallBudget = 5s;
 
 /// Grows from 4 ms to 128 ms, by chance between its half and the whole.
@@ -26,7 +27,7 @@ Error is_short(const StockRequest& request, const StockShort& by) {
           request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
               std::to_string(by.available) + " left" +
               (by.reserved > 0 ? " and " + std::to_string(by.reserved) + " set aside" : "") + "; nothing was taken",
-          "add items with: dlock stock add --qty N " + request.stock.typed()};
+          "add items with: dlock stock add --qty N " + request.stock.typed(), false, by.available};
 }
 
 Error may_come_back(const StockRequest& request, const StockShort& by) {
@@ -37,21 +38,27 @@ Error may_come_back(const StockRequest& request, const StockShort& by) {
           "wait longer with --wait 5m, or see: dlock stock show " + request.stock.typed()};
 }
 
-Error in_progress(const StockRequest& request) {
+Error in_progress(const StockRequest& request, const StockInProgress& by) {
+  if (by.locked) {
+    return {ErrorCode::kBusy, request.stock.text() + ": other commands hold the locks of its segments",
+            "wait longer with --wait 5m, or give it more segments: dlock stock resize --segments S " +
+                request.stock.typed()};
+  }
   return {ErrorCode::kBusy, "request '" + request.id.text() + "' is being served by another command right now",
           "wait longer with --wait 5m"};
 }
 
 class Taking {
  public:
-  Taking(const StockRequest& request, const WaitPolicy& wait, Clock& clock, Control* control)
-      : request_(request), patience_(wait), clock_(clock), control_(control) {}
+  Taking(const StockRequest& request, const WaitPolicy& wait, Clock& clock, Control* control, const StockPause& pause)
+      : request_(request), patience_(wait), clock_(clock), control_(control), pause_(pause) {}
 
   Result<StockTaken> run(const StockAttempt& attempt) {
     while (true) {
       const TimePoint began = clock_.now();
       const TimePoint until = std::min(patience_.attempt_end(began), began + kCallBudget);
-      auto answer = attempt(start_by_chance(), {until, control_});
+      auto answer = attempt(turn_ ? turn_->segment : start_by_chance(), {until, control_});
+      turn_.reset();
       if (control_ && control_->stop_requested() && !answer) return cancelled();
       if (!answer) {
         if (auto over = unreachable(answer.error(), began, until)) return std::move(*over);
@@ -60,13 +67,23 @@ class Taking {
         why_.reset();
         if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
         if (auto over = refused(*answer)) return std::move(*over);
+        if (const auto* by = std::get_if<StockInProgress>(&*answer)) turn_ = by->locked;
       }
-      const TimePoint next = clock_.now() + pause_after(tries_++);
-      if (!rest(clock_, *earlier(next, patience_.until()), control_)) return cancelled();
+      if (!wait()) return cancelled();
     }
   }
 
  private:
+  /// Who knows when its turn may come waits for that; only if it did not come a few times, longer.
+  bool wait() {
+    const int tries = tries_++;
+    const TimePoint now = clock_.now();
+    if (!turn_ || !pause_) return rest(clock_, *earlier(now + pause_after(tries), patience_.until()), control_);
+    const Duration least = tries < kTurns ? kShortestPause / 4 : pause_after(tries - kTurns);
+    const Duration pause = std::clamp(turn_->in, least, std::max(least, kLongestPause));
+    return pause_(*turn_, pause, {patience_.until().value_or(now + kCallBudget), control_});
+  }
+
   Error cancelled() const { return {ErrorCode::kCancelled, "given up on request"}; }
 
   /// A stock that many change at once fails as one does whose server is gone: unless there is little time, it gets a
@@ -88,23 +105,25 @@ class Taking {
       if (by->available + by->reserved < request_.quantity) return is_short(request_, *by);
       return over ? std::optional(may_come_back(request_, *by)) : std::nullopt;
     }
-    return over ? std::optional(in_progress(request_)) : std::nullopt;
+    return over ? std::optional(in_progress(request_, std::get<StockInProgress>(answer))) : std::nullopt;
   }
 
   const StockRequest& request_;
   Patience patience_;
   Clock& clock_;
   Control* control_;
+  const StockPause& pause_;
   int tries_ = 0;
-  bool undone_ = true;        ///< no try was without an answer
+  std::optional<StockInProgress::Turn> turn_;  ///< that it waits for
+  bool undone_ = true;                         ///< no try was without an answer
   std::optional<Error> why_;  ///< of a try that had its time: says more than that the last one had none
 };
 
 }  // namespace
 
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
-                                      Clock& clock, Control* control) {
-  return Taking(request, wait, clock, control).run(attempt);
+                                      Clock& clock, Control* control, const StockPause& pause) {
+  return Taking(request, wait, clock, control, pause).run(attempt);
 }
 
 int start_by_chance() { return static_cast<int>(spread_below(1 << 24)); }

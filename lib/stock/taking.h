@@ -14,12 +14,15 @@ namespace dlock {
 /// One try to take or to reserve, beginning with the segment `start`.
 using StockAttempt = std::function<Result<StockAnswer>(int start, const CallLimit& limit)>;
 
+/// Waits for a turn, as Stock::wait_for().
+using StockPause = std::function<bool(const StockInProgress::Turn& turn, Duration pause, const CallLimit& limit)>;
+
 /// Tries until there is an answer. While what is missing is set aside for commands that still run, it waits for them,
 /// as `wait` says: it may come back. Short only if even that would be too little; Busy if the wait ended first, or if a
 /// command of the same request ran until then. An answer that was lost on the way is asked for again, until no one
 /// could be reached for the connection's time-out: Unavailable. Cancelled if `control` (may be nullptr) wants it.
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
-                                      Clock& clock, Control* control);
+                                      Clock& clock, Control* control, const StockPause& pause = {});
 
 /// Asks again until `until` while the outcome is unknown, and never with no time left: what is sent then may be done
 /// and has no answer. `control` may be nullptr.

@@ -350,7 +350,7 @@ fields = dict(url=os.environ["DLOCK_STORE"], name=key, owner="0" * 32, reason=""
 fields |= dict(ancestor=f"{owner} {token} {secret}", secret="", ends_command=1, take=1)
 for name in "mode permits fair lock_delay at_least once tries retry_interval connect_timeout has_fallback supersedes".split():
     fields[name] = 0
-for name in "behind_nobody kill_after one_of_many log.format log.quiet log.verbose log.colour".split():
+for name in "behind_nobody kill_after log.format log.quiet log.verbose log.colour".split():
     fields[name] = 0
 os.setuid(65534)
 keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -86,14 +86,20 @@ _refund_add() {
   is refunded 1
   run -78 dlock stock refund "$phone" --id a
   run -79 dlock stock take "$phone" --qty 4 --id a
-  run -0 --separate-stderr dlock stock refund "$phone" --id early
+  run -79 --separate-stderr dlock stock refund "$phone" --id early
+  [[ "$stderr" == *"request 'early' took nothing"*"--before-take"* ]]
+  run -0 --separate-stderr dlock stock refund "$phone" --id early --before-take
   [ "$output" = "" ]
   [[ "$stderr" == *"early took nothing, and a take with that id now fails"* ]]
+  run -0 dlock stock refund "$phone" --id early --before-take --json
+  jq -e '.repeated and .qty == 0' <<<"$output"
   run -79 dlock stock take "$phone" --id early
   run -0 dlock stock add "$phone" --qty 7 --id truck
   local parts=$output
   run -0 dlock stock add "$phone" --qty 7 --id truck
   [ "$output" = "$parts" ]
+  run -0 dlock stock add "$phone" --qty 7 --id truck --json
+  jq -e '.repeated and .qty == 7' <<<"$output"
   is total 10
   run -0 dlock stock resize "$phone" --segments 4
   [ "$(levels)" = '[3,3,2,2]' ]
@@ -111,8 +117,10 @@ _refund_add() {
 _refund_parts() {
   create 12 2
   run -0 dlock stock take "$phone" --qty 10 --id a
-  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1
-  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1
+  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1 --json
+  jq -e '.repeated == false' <<<"$output"
+  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1 --json
+  jq -e .repeated <<<"$output"
   run -0 --separate-stderr dlock stock refund "$phone" --id a --qty 2 --refund-id r2 --json
   jq -e '.schema == "dlock.stock.refund/1" and .id == "a" and .refund_id == "r2" and .qty == 2' <<<"$output"
   is refunded 5
@@ -129,6 +137,37 @@ _refund_parts() {
 }
 # bats test_tags=all
 @test "refund in parts, each once under an id of its own" { on_each _refund_parts; }
+
+_requests() {
+  create 9 2
+  run -64 dlock stock show --requests
+  run -64 dlock stock show "$phone" --limit 3
+  [[ "$output" == *"add --requests"* ]]
+  run -0 --separate-stderr dlock stock show "$phone" --requests
+  [ "$output" = "" ]
+  dlock stock take "$phone" --qty 2 --id anna
+  sleep 0.01 # what two stores stamp in milliseconds
+  dlock stock run "$phone" --qty 5 --id 'order 77' -- true
+  sleep 0.01
+  dlock stock refund "$phone" --id anna --qty 1
+  run -0 dlock stock show "$phone" --requests
+  [ "${#lines[@]}" = 2 ]
+  [[ "${lines[0]}" =~ ^20[0-9-]+T[0-9:.Z+-]+\ \ take\ +refunded\ +2,\ 1\ back\ \ anna\ \ [01]:2$ ]]
+  [[ "${lines[1]}" =~ \ run\ +sold\ +5\ \ order\ 77\ \ [01]: ]]
+  run -0 dlock stock show "$phone" --requests --limit 1 --json
+  jq -e --arg name "$phone" '.schema == "dlock.stock.request/1" and .name == $name and .id == "anna"' <<<"$output"
+  jq -e '.kind == "take" and .state == "refunded" and .qty == 2 and .refunded == 1 and (.parts | length == 1)' <<<"$output"
+  run -78 dlock stock show "$phone-none" --requests
+  [[ "$output" == *"there is no stock"* ]]
+}
+@test "show --requests lists what is remembered, the newest first" { on_each _requests; }
+
+_run_report() {
+  create 9 2
+  run -0 dlock stock run "$phone" --qty 6 --id a --report report.json -- true
+  jq -e '.outcome == "ran" and .id == "a" and .qty == 6 and ([.parts[].qty] | add == 6)' report.json
+}
+@test "run: its report has the request, its quantity and its parts" { on_one _run_report; }
 
 _json() {
   run -0 dlock stock create "$phone" --quantity 5 --segments 2 --json
@@ -206,7 +245,7 @@ _run_fails() {
 _run_short() {
   create 2 2
   run -80 dlock stock run "$phone" --qty 3 --report report.json -- touch ran
-  [ "$(jq -r .outcome report.json)" = short ]
+  [ "$(jq -c '[.outcome, .id == null, .wanted, .left, .qty, .parts]' report.json)" = '["short",false,3,'"$(field total)"',3,[]]' ]
   start_watched slow dlock stock run "$phone" --qty 2 --id slow -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done; exit 1'
   wait_until test -e inside
   run -75 dlock stock take "$phone" -n
@@ -312,11 +351,11 @@ _mode_lock() {
     start_watched "run$i" dlock stock run "$phone" --mode lock --id "$i" -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.1; done"
     wait_until test -e "inside$i"
   done
-  if [[ $DLOCK_BACKEND != mysql:* ]]; then # there they are no locks for everybody
-    has 1 holders "stock:$phone:0"
-    has 1 holders "stock:$phone:1"
-  fi
+  [ "$(dlock stock show "$phone" --json | jq -c '[.segments[].locked_by] | sort')" = '["1","2"]' ]
+  run -0 dlock stock show "$phone"
+  [[ "$output" == *"1 set aside, locked by 1"* ]]
   run -75 dlock stock run "$phone" --mode lock -n -- touch ran
+  [[ "$output" == *"$phone: other commands hold the locks of its segments"*"dlock stock resize"* ]]
   start_watched run3 dlock stock run "$phone" --mode lock --id 3 -- touch third
   run -0 dlock stock take "$phone" # does not care about locks
   [ ! -e third ]
@@ -326,7 +365,8 @@ _mode_lock() {
   [ ! -e ran ]
   is total 2
   run -0 dlock stock run "$phone" --mode lock --qty 2 -- true # gathered
-  is_free "stock:$phone:0"
+  run -0 dlock stock show "$phone" --json
+  [[ "$output" != *locked_by* ]]
   balanced
 }
 # bats test_tags=all

@@ -27,11 +27,11 @@ b ok 0:1
 c ok 0:1
 t ok 0:2
 a error conflict
-x ok
 x error lost
+x ok 0:1
 END
   [ -z "$stderr" ]
-  is total 2
+  is total 1
 }
 @test "batch: each line has its answer, in their order" { on_each _steps; }
 
@@ -39,6 +39,8 @@ _inputs() {
   create 5 1
   run -0 dlock stock batch "$phone" < <(printf 'take a 2\r\nrefund a\r\n')
   [ "$output" = "$(lines 'a ok 0:2' 'a ok 0:2')" ]
+  run -0 dlock stock batch "$phone" < <(lines 'refund a')
+  [ "$output" = 'a repeated 0:2' ]
   run -71 timeout "$patience" dlock stock batch "$phone" <.
   [[ "$output" == "dlock: cannot read the requests: Is a directory"* ]]
   run -71 bash -c 'exec timeout "$1" dlock stock batch "$2" <&-' - "$patience" "$phone"

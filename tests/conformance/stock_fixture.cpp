@@ -63,9 +63,7 @@ StockTaken StockWorld::take(const std::string& id, Quantity quantity, int start)
 }
 
 void StockWorld::take_from(int segment, const std::string& id, Quantity quantity) {
-  StockRequest here = request(id, quantity);
-  here.only_segment = segment;
-  taken(a.take(here, 0, limit()));
+  CHECK(take(id, quantity, segment).parts == StockParts{{segment, quantity}});
 }
 
 LockName id(const std::string& text) { return *LockName::parse(text); }

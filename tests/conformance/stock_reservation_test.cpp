@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/stock_fixture.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing::stock_reservation_test {
 namespace {
@@ -16,8 +17,7 @@ TEST_CASE("stock: reserve sets aside, confirm sells; each may be asked again") {
   on_every_stock("reserve", [](StockWorld& w) {
     w.create(9, 3);
     const Owner owner = Owner::random();
-    StockRequest request = w.request("a", 2);
-    request.only_segment = 1;
+    const StockRequest request = w.request("a", 2);
     const StockTaken first = taken(w.a.reserve(request, owner, 30s, 1, w.limit()));
     CHECK(first.parts == StockParts{{1, 2}});
     CHECK(first.token.value() > 0);
@@ -40,6 +40,73 @@ TEST_CASE("stock: reserve sets aside, confirm sells; each may be asked again") {
     CHECK(taken(w.b.reserve(request, Owner::random(), 30s, 0, w.limit())).repeated);
     CHECK(code_of(w.a.cancel(request, owner, w.limit())) == ErrorCode::kConflict);  // too late, and harmless
     CHECK(w.state().taken == 2);
+  });
+}
+
+namespace {
+
+StockRequest with_locks(StockWorld& w, const std::string& id, Quantity quantity) {
+  StockRequest request = w.request(id, quantity);
+  request.locks = true;
+  return request;
+}
+
+/// Whether it was told which segment to wait for.
+bool is_locked_out(const Result<StockAnswer>& answer) {
+  REQUIRE(answer);
+  const auto* by = std::get_if<StockInProgress>(&*answer);
+  return by != nullptr && by->locked;
+}
+
+}  // namespace
+
+TEST_CASE("stock: a reservation with locks has its segments to itself, until it is sold, cancelled or over") {
+  on_every_stock("locks", [](StockWorld& w) {
+    w.create(12, 2);
+    const Owner a = Owner::random(), b = Owner::random(), c = Owner::random();
+    const StockRequest first = with_locks(w, "a", 1), second = with_locks(w, "b", 1), third = with_locks(w, "c", 1);
+    CHECK(taken(w.a.reserve(first, a, 30s, 0, w.limit())).parts == StockParts{{0, 1}});
+    CHECK(taken(w.b.reserve(second, b, 30s, 0, w.limit())).parts == StockParts{{1, 1}});
+    CHECK(is_locked_out(w.a.reserve(third, c, 30s, 0, w.limit())));
+    CHECK(w.state().segments[1].locked_by == second.id);
+    CHECK(w.take("free", 1, 0).parts.size() == 1);  // does not care about locks
+    CHECK(w.a.extend(first, a, 30s, w.limit()));
+    CHECK(is_locked_out(w.b.reserve(third, c, 30s, 0, w.limit())));
+    CHECK(w.a.confirm(first, a, w.limit()));
+    CHECK(taken(w.b.reserve(third, c, 30s, 1, w.limit())).parts == StockParts{{0, 1}});
+    CHECK(w.b.cancel(second, b, w.limit()));
+    CHECK(taken(w.a.reserve(second, b, 100ms, 0, w.limit())).parts == StockParts{{1, 1}});
+    const StockRequest both = with_locks(w, "both", 7);
+    Result<StockAnswer> answer = w.b.reserve(both, a, 30s, 0, w.limit());
+    CHECK(is_locked_out(answer));
+    CHECK(w.b.confirm(third, c, w.limit()));
+    const TimePoint until = test_clock().now() + 20s;
+    while (is_locked_out(answer) && test_clock().now() < until) {  // the other one's time has to be over
+      const auto turn = *std::get<StockInProgress>(*answer).locked;
+      CHECK(w.b.wait_for(w.name, turn, 100ms, w.limit()));
+      answer = w.b.reserve(both, a, 30s, turn.segment, w.limit());
+    }
+    CHECK(taken(answer).parts.size() == 2);
+    CHECK(w.state().segments[0].locked_by == both.id);
+    CHECK(w.state().segments[1].locked_by == both.id);
+    CHECK(w.b.confirm(both, a, w.limit()));
+    CHECK_FALSE(w.state().segments[0].locked_by);
+  });
+}
+
+TEST_CASE("stock: who waits for the lock of a segment goes on when it is free") {
+  on_every_stock("turn", [](StockWorld& w) {
+    w.create(5, 1);
+    const Owner a = Owner::random(), b = Owner::random();
+    const StockRequest first = with_locks(w, "a", 1), second = with_locks(w, "b", 1);
+    taken(w.a.reserve(first, a, 30s, 0, w.limit()));
+    REQUIRE(is_locked_out(w.b.reserve(second, b, 30s, 0, w.limit())));
+    CHECK(w.b.wait_for(w.name, {0, 0ms}, 1ms, w.limit()));
+    REQUIRE(is_locked_out(w.b.reserve(second, b, 30s, 0, w.limit())));
+    CHECK(w.a.confirm(first, a, w.limit()));
+    CHECK(w.b.wait_for(w.name, {0, 0ms}, 1ms, w.limit()));
+    CHECK(taken(w.b.reserve(second, b, 30s, 0, w.limit())).parts == StockParts{{0, 1}});
+    CHECK(w.b.cancel(second, b, w.limit()));
   });
 }
 

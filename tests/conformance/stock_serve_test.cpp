@@ -21,7 +21,7 @@ const StockTaken& taken_by(const Result<StepAnswer>& answer) {
 void takes_in_one_go(StockWorld& w, std::vector<StockStep> steps) {
   w.create(20, 4);
   REQUIRE(w.b.reserve(w.request("mine", 1), Owner::random(), 30s, 3, w.limit()));
-  REQUIRE(w.b.refund({w.name, id("gone")}, w.limit()));
+  REQUIRE(w.b.refund({.stock = w.name, .id = id("gone"), .before_take = true}, w.limit()));
   const auto first = w.a.serve(w.name, steps, w.limit());
   for (const std::size_t i : {0u, 1u, 4u}) CHECK_FALSE(taken_by(first[i]).repeated);
   REQUIRE(first[2]);
@@ -77,7 +77,7 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
         {.id = id("b"), .quantity = 4},
         {.kind = Kind::kRefund, .id = id("b"), .quantity = 3},
         {.kind = Kind::kRefund, .id = id("late")},
-        {.id = id("late")},  // Lost
+        {.kind = Kind::kRefund, .id = id("b"), .quantity = 3},
     };
     const auto served = w.a.serve(w.name, steps, w.limit());
     REQUIRE(served.size() == steps.size());
@@ -85,8 +85,8 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
       INFO(i << ": " << (served[i] ? "" : served[i].error().message));
       REQUIRE(served[i]);
       if (const auto* taken = std::get_if<StockTaken>(&*served[i])) return sum_of(taken->parts);
-      REQUIRE(std::holds_alternative<StockParts>(*served[i]));
-      return sum_of(std::get<StockParts>(*served[i]));
+      REQUIRE(std::holds_alternative<StockMoved>(*served[i]));
+      return sum_of(std::get<StockMoved>(*served[i]).parts);
     };
     CHECK(parts(0) == 2);
     CHECK_FALSE(std::get<StockTaken>(*served[0]).repeated);
@@ -100,8 +100,10 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
     CHECK(parts(4) == 1);
     CHECK(parts(5) == 4);
     CHECK(parts(6) == 3);
-    CHECK(parts(7) == 0);
-    CHECK(code_of(served[8]) == ErrorCode::kLost);
+    CHECK_FALSE(std::get<StockMoved>(*served[6]).repeated);
+    CHECK(code_of(served[7]) == ErrorCode::kLost);  // it took nothing
+    CHECK(parts(8) == 3);
+    CHECK(std::get<StockMoved>(*served[8]).repeated);
     CHECK(w.state().total() == 3);
     const std::span takes(steps.data(), 4);
     for (const auto& answer : w.b.serve(id(w.name.text() + ".none"), takes, w.limit())) {

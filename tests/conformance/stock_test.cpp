@@ -6,6 +6,7 @@
 
 #include "tests/conformance/skips.h"
 #include "tests/conformance/stock_fixture.h"
+#include "tests/support/stores.h"
 
 namespace dlock::testing::stock_test {
 namespace {
@@ -108,7 +109,7 @@ TEST_CASE("stock: the last item is found in one request, wherever it begins") {
     w.create(20, 20);
     for (int i = 0; i < 20; ++i) CHECK(sum_of(w.take("r" + std::to_string(i), 1, 0).parts) == 1);
     CHECK(too_short(w.a.take(w.request("more", 1), 7, w.limit())).available == 0);
-    CHECK(sum_of(*w.a.add(w.name, id("one"), 1, w.limit())) == 1);
+    CHECK(sum_of(w.a.add(w.name, id("one"), 1, w.limit())->parts) == 1);
     CHECK(sum_of(w.take("last", 1, 13).parts) == 1);
   });
 }
@@ -119,11 +120,13 @@ TEST_CASE("stock: refund gives back to the same segments, once") {
     const StockTaken all = w.take("a", 5);
     const auto back = w.b.refund({w.name, id("a")}, w.limit());
     REQUIRE(back);
-    CHECK(*back == all.parts);
+    CHECK(back->parts == all.parts);
+    CHECK_FALSE(back->repeated);
     CHECK(w.quantities() == Quantities{2, 2, 2});
     const auto again = w.a.refund({w.name, id("a")}, w.limit());
     REQUIRE(again);
-    CHECK(*again == all.parts);
+    CHECK(again->parts == all.parts);
+    CHECK(again->repeated);
     CHECK(w.quantities() == Quantities{2, 2, 2});
     CHECK(w.state().refunded == 5);
     CHECK(code_of(w.a.take(w.request("a", 5), 0, w.limit())) == ErrorCode::kLost);
@@ -136,8 +139,8 @@ TEST_CASE("stock: a part of it can be refunded, also once; more than was taken c
     w.take("a", 5);
     CHECK(code_of(w.a.refund({w.name, id("a"), 6}, w.limit())) == ErrorCode::kConflict);
     CHECK(w.state().total() == 1);
-    CHECK(sum_of(*w.a.refund({w.name, id("a"), 3}, w.limit())) == 3);
-    CHECK(sum_of(*w.b.refund({w.name, id("a"), 3}, w.limit())) == 3);
+    CHECK(sum_of(w.a.refund({w.name, id("a"), 3}, w.limit())->parts) == 3);
+    CHECK(sum_of(w.b.refund({w.name, id("a"), 3}, w.limit())->parts) == 3);
     CHECK(w.state().total() == 4);
     CHECK(code_of(w.a.refund({w.name, id("a"), 2}, w.limit())) == ErrorCode::kConflict);
     CHECK(code_of(w.a.refund({w.name, id("a")}, w.limit())) == ErrorCode::kConflict);
@@ -154,13 +157,13 @@ TEST_CASE("stock: parts of it can be refunded, each once under an id of its own"
     };
     const auto first = refund(w.a, "r 1", 3);
     REQUIRE(first);
-    CHECK(sum_of(*first) == 3);
+    CHECK(sum_of(first->parts) == 3);
     const auto second = refund(w.b, "r,2", 2);
     REQUIRE(second);
-    CHECK(sum_of(*second) == 2);
+    CHECK(sum_of(second->parts) == 2);
     CHECK(w.state().total() == 7);
-    CHECK(*refund(w.b, "r 1", 3) == *first);
-    CHECK(*refund(w.a, "r,2", 2) == *second);
+    CHECK(refund(w.b, "r 1", 3)->parts == first->parts);
+    CHECK(refund(w.a, "r,2", 2)->parts == second->parts);
     for (const std::optional<Quantity> otherwise : {std::optional<Quantity>(2), std::optional<Quantity>()}) {
       CHECK(code_of(refund(w.a, "r 1", otherwise)) == ErrorCode::kConflict);
     }
@@ -168,13 +171,13 @@ TEST_CASE("stock: parts of it can be refunded, each once under an id of its own"
     CHECK(w.state().refunded == 5);
     const auto one = w.a.refund({w.name, id("a"), 1}, w.limit());
     REQUIRE(one);
-    CHECK(*w.b.refund({w.name, id("a"), 1}, w.limit()) == *one);
+    CHECK(w.b.refund({w.name, id("a"), 1}, w.limit())->parts == one->parts);
     CHECK(code_of(w.b.refund({w.name, id("a"), 2}, w.limit())) == ErrorCode::kConflict);
     const auto rest = refund(w.b, "r3", {});
     REQUIRE(rest);
-    CHECK(sum_of(*rest) == 4);
-    CHECK(*refund(w.a, "r3", {}) == *rest);
-    CHECK(*refund(w.a, "r3", 4) == *rest);
+    CHECK(sum_of(rest->parts) == 4);
+    CHECK(refund(w.a, "r3", {})->parts == rest->parts);
+    CHECK(refund(w.a, "r3", 4)->parts == rest->parts);
     CHECK(code_of(refund(w.a, "r4", {})) == ErrorCode::kConflict);
     CHECK(code_of(refund(w.a, "r4", 1)) == ErrorCode::kConflict);
     CHECK(w.quantities() == Quantities{4, 4, 4});
@@ -191,9 +194,9 @@ TEST_CASE("stock: a request that was refunded without an id is refunded further 
     REQUIRE(one);
     const auto more = w.b.refund({w.name, id("a"), 2, id("r")}, w.limit());
     REQUIRE(more);
-    CHECK(sum_of(*more) == 2);
-    CHECK(*w.b.refund({w.name, id("a"), 1}, w.limit()) == *one);
-    CHECK(*w.a.refund({w.name, id("a"), 2, id("r")}, w.limit()) == *more);
+    CHECK(sum_of(more->parts) == 2);
+    CHECK(w.b.refund({w.name, id("a"), 1}, w.limit())->parts == one->parts);
+    CHECK(w.a.refund({w.name, id("a"), 2, id("r")}, w.limit())->parts == more->parts);
     CHECK(w.state().refunded == 3);
   });
 }
@@ -217,17 +220,24 @@ TEST_CASE("stock: a request has so many refunds, and then no more") {
   });
 }
 
-TEST_CASE("stock: a refund that comes before its take makes the late take fail") {
+TEST_CASE("stock: a refund of what took nothing changes nothing, unless it is to make the late take fail") {
   on_every_stock("refund-first", [](StockWorld& w) {
     w.create(6, 3);
-    const auto nothing = w.a.refund({w.name, id("late")}, w.limit());
+    CHECK(code_of(w.a.refund({w.name, id("soon")}, w.limit())) == ErrorCode::kLost);
+    CHECK(w.take("soon", 1).parts.size() == 1);
+    CHECK(w.b.refund({w.name, id("soon")}, w.limit()));
+    const StockRefund closes{.stock = w.name, .id = id("late"), .before_take = true};
+    const auto nothing = w.a.refund(closes, w.limit());
     REQUIRE(nothing);
-    CHECK(nothing->empty());
+    CHECK(nothing->parts.empty());
+    CHECK_FALSE(nothing->repeated);
     CHECK(code_of(w.b.take(w.request("late", 1), 0, w.limit())) == ErrorCode::kLost);
     CHECK(code_of(w.b.reserve(w.request("late", 1), Owner::random(), 10s, 0, w.limit())) == ErrorCode::kLost);
-    const auto again = w.a.refund({w.name, id("late")}, w.limit());
+    const auto again = w.b.refund(closes, w.limit());
     REQUIRE(again);
-    CHECK(again->empty());
+    CHECK(again->parts.empty());
+    CHECK(again->repeated);
+    CHECK(code_of(w.a.refund({w.name, id("late")}, w.limit())) == ErrorCode::kLost);
     CHECK(w.state().total() == 6);
   });
 }
@@ -237,9 +247,15 @@ TEST_CASE("stock: add fills the emptiest segments, once per id") {
     w.create(9, 3);
     w.take_from(0, "a", 3);
     w.take_from(1, "b", 2);
-    CHECK(*w.a.add(w.name, id("truck"), 4, w.limit()) == StockParts{{0, 3}, {1, 1}});
+    const auto first = w.a.add(w.name, id("truck"), 4, w.limit());
+    REQUIRE(first);
+    CHECK(first->parts == StockParts{{0, 3}, {1, 1}});
+    CHECK_FALSE(first->repeated);
     CHECK(w.quantities() == Quantities{3, 2, 3});
-    CHECK(*w.b.add(w.name, id("truck"), 4, w.limit()) == StockParts{{0, 3}, {1, 1}});
+    const auto again = w.b.add(w.name, id("truck"), 4, w.limit());
+    REQUIRE(again);
+    CHECK(again->parts == first->parts);
+    CHECK(again->repeated);
     CHECK(w.quantities() == Quantities{3, 2, 3});
     CHECK(code_of(w.a.add(w.name, id("truck"), 5, w.limit())) == ErrorCode::kConflict);
     CHECK(w.state().added == 4);
@@ -259,17 +275,42 @@ TEST_CASE("stock: the id of a restock is no id of a take, and the other way roun
   });
 }
 
-TEST_CASE("stock: a request for one segment is served by no other") {
-  on_every_stock("only", [](StockWorld& w) {
-    w.create(6, 3);
-    StockRequest request = w.request("a", 2);
-    request.only_segment = 2;
-    CHECK(taken(w.a.reserve(request, Owner::random(), 30s, 0, w.limit())).parts == StockParts{{2, 2}});
-    request = w.request("b", 1);
-    request.only_segment = 2;
-    CHECK(too_short(w.a.take(request, 0, w.limit())).available == 4);
-    request.only_segment = 9;
-    CHECK(too_short(w.a.take(request, 0, w.limit())).available == 4);
+TEST_CASE("stock: what is remembered of requests is listed, the newest first") {
+  on_every_stock("requests", [](StockWorld& w) {
+    w.create(20, 2);
+    const auto remembers = [&](std::size_t most, std::vector<std::string> wanted) {
+      const auto known = w.b.requests(w.name, most, w.limit());
+      INFO((known ? std::string() : known.error().message));
+      REQUIRE(known);
+      std::vector<std::string> found;
+      for (const KnownRequest& one : *known) {
+        found.push_back(one.id.text() + " " + one.kind + " " + one.state + " " + std::to_string(one.quantity) + " " +
+                        std::to_string(one.refunded) + " " + std::to_string(sum_of(one.parts)));
+        CHECK(one.changed_us > 0);
+      }
+      CHECK(found == wanted);
+    };
+    const auto pass = [] { test_clock().sleep_until(test_clock().now() + 5ms); };  // a store may stamp milliseconds
+    remembers(9, {});
+    w.take("a", 2);
+    pass();
+    const Owner owner = Owner::random();
+    taken(w.a.reserve(w.request("b", 12), owner, 30s, 0, w.limit()));
+    pass();
+    CHECK(w.a.add(w.name, id("truck"), 3, w.limit()));
+    remembers(9, {"truck add added 3 0 3", "b run reserved 12 0 12", "a take sold 2 0 2"});
+    remembers(1, {"truck add added 3 0 3"});
+    pass();
+    CHECK(w.a.confirm(w.request("b", 12), owner, w.limit()));
+    pass();
+    CHECK(w.a.refund({w.name, id("b"), 5, id("r")}, w.limit()));
+    pass();
+    CHECK(w.a.refund({.stock = w.name, .id = id("late"), .before_take = true}, w.limit()));
+    pass();
+    taken(w.a.reserve(w.request("dead", 1), Owner::random(), 50ms, 0, w.limit()));
+    test_clock().sleep_until(test_clock().now() + 300ms);
+    remembers(3, {"late refund closed 0 0 0", "b run refunded 12 5 12", "truck add added 3 0 3"});
+    CHECK(code_of(w.b.requests(id(w.name.text() + ".none"), 1, w.limit())) == ErrorCode::kMisconfigured);
   });
 }
 
@@ -278,8 +319,7 @@ TEST_CASE("stock: rebalance levels what can be taken, and leaves alone what is s
     w.create(12, 3);
     const Owner owner = Owner::random();
     w.take_from(0, "a", 4);
-    StockRequest aside = w.request("b", 3);
-    aside.only_segment = 1;
+    const StockRequest aside = w.request("b", 3);
     taken(w.a.reserve(aside, owner, 30s, 1, w.limit()));
     CHECK(w.quantities() == Quantities{0, 1, 4});
     CHECK(w.b.rebalance(w.name, w.limit()));
@@ -309,7 +349,7 @@ TEST_CASE("stock: resize loses nothing: not what is set aside, not what comes ba
     CHECK(w.b.resize(w.name, 1, w.limit()));
     CHECK(w.a.confirm(w.request("sold", 2), sold, w.limit()));
     CHECK(w.a.cancel(w.request("lost", 3), lost, w.limit()));
-    CHECK(sum_of(*w.a.refund({w.name, id("old")}, w.limit())) == 3);
+    CHECK(sum_of(w.a.refund({w.name, id("old")}, w.limit())->parts) == 3);
     CHECK(w.quantities() == Quantities{10});
     state = w.state();
     CHECK(state.reserved() == 0);
@@ -362,7 +402,7 @@ TEST_CASE("stock: what was taken may come back, so a restock leaves room for it"
     CHECK(code_of(served[1]) == ErrorCode::kConflict);
     const auto back = w.b.refund({w.name, id("all")}, w.limit());
     REQUIRE(back);
-    CHECK(sum_of(*back) == kMostItems - 3);
+    CHECK(sum_of(back->parts) == kMostItems - 3);
     CHECK(w.state().total() == kMostItems);
   });
 }

@@ -45,7 +45,7 @@ options_of_all() {
 @test "each long option of a command is in dlock(1), and back" {
   # Other names of an option are in the page alone.
   same_lists options "$(options_of_all | sort -u)" \
-    "$(options_of_page | grep -vxE -- '--(nb|try|limit|timeout)')"
+    "$(options_of_page | grep -vxE -- '--(nb|try|timeout)')"
 }
 
 @test "the other names of options that dlock(1) tells are understood" {
@@ -160,6 +160,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock stock take s --id a --qty 2 --json >stock.take.json
   dlock stock refund s --id a --qty 1 --refund-id r --json >stock.refund.json
   dlock stock add s --qty 1 --json >stock.add.json
+  dlock stock show s --requests --json >stock.request.json
   echo 'take b' | dlock stock batch s --json >stock.batch.json
   dlock stock resize s --segments 2 --json >stock.resize.json
   dlock stock rebalance s --json >stock.rebalance.json
@@ -179,7 +180,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   done
   # Those that only sometimes are there, and the values that the page lists.
   for word in inspect.permits inspect.slot inspect.at_least_ms report.slot acquire.slot inspect.note inspect.stopped inspect.renewed inspect.directory_of inspect.waiters_known inspect.more_waiters inspect.false inspect.exclusive inspect.shared release.false report.locks report.why report.ran report.busy report.unavailable \
-    report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
+    report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated report.id report.qty report.parts report.wanted report.left stock.locked_by doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unreached event.reached event.unrenewed event.lost event.signalled event.ended event.busy \

@@ -149,7 +149,7 @@ class Worker {
   }
 
   void refund(std::uint32_t id) {
-    const auto back = stock_->refund({stock_name(), take_id(id)}, soon());
+    const auto back = stock_->refund({.stock = stock_name(), .id = take_id(id), .before_take = true}, soon());
     if (expect(back, {ErrorCode::kBusy})) board_.refunds++;
   }
 
@@ -274,7 +274,7 @@ class Controller {
   void refund_at_last(Stock& stock, std::uint32_t id) {
     const TimePoint until = test_clock().now() + 10s;
     while (true) {
-      const auto back = stock.refund({stock_name(), take_id(id)}, soon());
+      const auto back = stock.refund({.stock = stock_name(), .id = take_id(id), .before_take = true}, soon());
       if (back) return;
       if (back.error().code != ErrorCode::kBusy || test_clock().now() > until) break;
       usleep(10'000);

@@ -62,6 +62,10 @@ class MemoryStock final : public Stock {
       return {};
     });
   }
+  bool wait_for(const LockName&, const StockInProgress::Turn&, Duration pause, const CallLimit&) override {
+    shelf_.clock.sleep_until(shelf_.clock.now() + pause);
+    return true;
+  }
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit&) override {
     return answered<void>([&]() -> Result<void> {
       const auto record = shelf_.records.find(request.id);
@@ -82,8 +86,11 @@ class MemoryStock final : public Stock {
                                                                               : sold_already(request.id);
     });
   }
-  Result<StockParts> refund(const StockRefund&, const CallLimit&) override { return absent(); }
-  Result<StockParts> add(const LockName&, const LockName&, Quantity, const CallLimit&) override { return absent(); }
+  Result<StockMoved> refund(const StockRefund&, const CallLimit&) override { return absent(); }
+  Result<StockMoved> add(const LockName&, const LockName&, Quantity, const CallLimit&) override { return absent(); }
+  Result<std::vector<KnownRequest>> requests(const LockName&, std::size_t, const CallLimit&) override {
+    return absent();
+  }
   Result<void> rebalance(const LockName&, const CallLimit&) override { return absent(); }
   Result<void> resize(const LockName&, int, const CallLimit&) override { return absent(); }
   Result<void> drop(const LockName&, const CallLimit&) override { return absent(); }
@@ -132,8 +139,7 @@ class MemoryStock final : public Stock {
     auto again = answer_again(record == shelf_.records.end() ? nullptr : &record->second, request, owner);
     if (!again) return again.error();
     if (*again) return **again;
-    const auto parts = request.only_segment ? choose_from(shelf_.have, *request.only_segment, request.quantity)
-                                            : choose_parts(shelf_.have, start, request.quantity);
+    const auto parts = choose_parts(shelf_.have, start, request.quantity);
     if (!parts) {
       StockShort by;
       for (const Quantity one : shelf_.have) by.available += one;

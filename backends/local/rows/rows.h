@@ -5,8 +5,6 @@
 
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
-#include "lib/keeper/lock_driver.h"
-#include "lib/lock/lock_spec.h"
 #include "lib/rows/rows.h"
 
 namespace dlock {
@@ -15,9 +13,5 @@ namespace dlock {
 /// only a commit that relies on no row makes it. ?sync=normal: a power failure may take back the last commits (no crash
 /// of a process does), and each is several times faster.
 Result<std::unique_ptr<Rows>> make_local_rows(const BackendUrl& url, const RowSpace& space, const Runtime& runtime);
-
-/// A lock of this machine, held by the keeper program instead of dlock itself: the lock of a segment.
-Result<std::unique_ptr<LockDriver>> keep_local_lock(const BackendUrl& url, const LockSpec& spec,
-                                                    const Runtime& runtime);
 
 }  // namespace dlock

@@ -82,9 +82,7 @@ Acquirer::Attempt LeaseLock::attempt(TimePoint until, Control& control) {
 }
 
 /// Only the gate keeps us out, and with one attempt we may not wait for it.
-bool LeaseLock::passes_soon() {
-  return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
-}
+bool LeaseLock::passes_soon() { return acquisition_.patience().is_once() && admits_ && ++quick_ < kQuickAttempts; }
 
 /// The row as it is now. A free one is taken in the same statement, unless the lock is only looked at.
 Result<LeaseReading> LeaseLock::read(Control& control) {
@@ -251,7 +249,6 @@ Result<LockState> LeaseLock::describe(Control& control) {
     const Runtime quick{runtime_.clock, runtime_.log, kLookBudget};
     return LeaseAdmin({.servers = {}, .row = {}, .store = store_name_}, servers_.beside(), quick).inspect(spec_.name);
   }
-  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "no waiter is notified"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
   ServerTime theirs = read_at_;

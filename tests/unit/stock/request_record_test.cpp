@@ -155,12 +155,16 @@ TEST_CASE("A record of an older dlock, refunded in part, goes on with ids") {
   CHECK(record_text(plan->record) == "G 5 2:3,0:2 - 3 -:2,72:1");
 }
 
-TEST_CASE("A refund of what was never taken closes the id") {
-  const auto first = plan_refund(nullptr, refund());
+TEST_CASE("A refund of what was never taken is refused, or closes the id if it is to come before its take") {
+  CHECK(code_of(plan_refund(nullptr, refund())) == ErrorCode::kLost);
+  StockRefund closes = refund();
+  closes.before_take = true;
+  const auto first = plan_refund(nullptr, closes);
   REQUIRE(first);
   CHECK(first->back.empty());
   CHECK(first->record.state == State::kRefused);
-  const auto again = plan_refund(&first->record, refund(3));
+  CHECK(code_of(plan_refund(&first->record, refund(3))) == ErrorCode::kLost);
+  const auto again = plan_refund(&first->record, closes);
   REQUIRE(again);
   CHECK(again->record.state == State::kRefused);
 }

@@ -103,11 +103,12 @@ class Caller {
 
   void refund() {
     const int id = below(60);
-    const auto back = ask([&](Stock& s, const CallLimit& l) { return s.refund({kPhone, name_of("o", id)}, l); });
+    const StockRefund refund{.stock = kPhone, .id = name_of("o", id), .before_take = true};
+    const auto back = ask([&](Stock& s, const CallLimit& l) { return s.refund(refund, l); });
     REQUIRE(back);
-    if (!back->empty()) CHECK(sum_of(*back) == sold_.at(id));
+    if (!back->parts.empty()) CHECK(sum_of(back->parts) == sold_.at(id));
     if (sold_.contains(id)) refunded_[id] = sold_.at(id);
-    CHECK(sold_.contains(id) == !back->empty());
+    CHECK(sold_.contains(id) == !back->parts.empty());
   }
 
   void restock() {
@@ -115,7 +116,7 @@ class Caller {
     const Quantity quantity = added_.contains(id) ? added_.at(id) : 1 + below(9);
     const auto put = ask([&](Stock& s, const CallLimit& l) { return s.add(kPhone, name_of("t", id), quantity, l); });
     REQUIRE(put);
-    CHECK(sum_of(*put) == quantity);
+    CHECK(sum_of(put->parts) == quantity);
     added_[id] = quantity;
   }
 
@@ -123,7 +124,7 @@ class Caller {
   void order() {
     const int id = 100 + next_++;
     const Owner owner = Owner::random();
-    const StockRequest request{kPhone, name_of("o", id), 1 + below(5)};
+    const StockRequest request{kPhone, name_of("o", id), 1 + below(5), below(3) == 0};
     const auto got = ask([&](Stock& s, const CallLimit& l) { return s.reserve(request, owner, 1h, below(9), l); });
     REQUIRE(got);
     if (!std::holds_alternative<StockTaken>(*got)) return;
@@ -137,7 +138,7 @@ class Caller {
 
   /// A command that was killed.
   void leave_aside() {
-    const StockRequest request{kPhone, name_of("dead", next_++), 1 + below(3)};
+    const StockRequest request{kPhone, name_of("dead", next_++), 1 + below(3), below(3) == 0};
     (void)ask([&](Stock& s, const CallLimit& l) { return s.reserve(request, Owner::random(), 5s, 0, l); });
     if (below(2)) world_.clock.advance(6s);
   }
@@ -250,12 +251,96 @@ TEST_CASE("stock on rows: a take is one call once the stock is known, and so are
   CHECK(w.state().total() == 6);
 }
 
+TEST_CASE("stock on rows: with locks each segment has one reservation at a time, whatever call fails") {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    INFO("seed " << seed);
+    World w;
+    w.create(400, 4);
+    std::mt19937 random(seed);
+    w.shelf.fault = seed % 2 ? RowShelf::Fault::kBefore : RowShelf::Fault::kAfter;
+    w.shelf.between = [&] {
+      if (random() % 5 == 0) w.shelf.fault_at = w.shelf.calls + 1;
+    };
+    struct Order {
+      StockRequest request;
+      Owner owner;
+      StockParts parts;
+    };
+    std::vector<Order> running;
+    Quantity sold = 0;
+    for (int i = 0; i < 60; ++i) {
+      Stock& stock = random() % 2 ? *w.a : *w.b;
+      Order order{{kPhone, name_of("o", i), random() % 6 ? 1 : 150, true}, Owner::random(), {}};
+      const auto got = insist([&](const CallLimit& l) { return stock.reserve(order.request, order.owner, 1h, i, l); },
+                              w.clock.now() + 20s, w.clock, nullptr);
+      REQUIRE(got);
+      if (const auto* taken = std::get_if<StockTaken>(&*got)) {
+        order.parts = taken->parts;
+        for (const Order& other : running) {
+          for (const StockPart& part : other.parts) {
+            for (const StockPart& ours : order.parts) CHECK(part.segment != ours.segment);
+          }
+        }
+        running.push_back(order);
+      }
+      if (running.empty() || (running.size() < 4 && random() % 3 > 0)) continue;
+      const Order done = running.front();
+      running.erase(running.begin());
+      const bool sells = random() % 2 == 0;
+      CHECK(insist(
+          [&](const CallLimit& l) {
+            return sells ? stock.confirm(done.request, done.owner, l) : stock.cancel(done.request, done.owner, l);
+          },
+          w.clock.now() + 20s, w.clock, nullptr));
+      if (sells) sold += done.request.quantity;
+    }
+    w.clock.advance(2h);
+    const StockState state = w.state();
+    CHECK(state.taken == sold);
+    CHECK(state.reserved() == 0);
+    for (const StockSegment& segment : state.segments) CHECK_FALSE(segment.locked_by);
+  }
+}
+
+TEST_CASE(
+    "stock on rows: who waits for a lock is told, gets what a dead one had, and looks now and then where nobody "
+    "tells") {
+  for (const bool tells : {true, false}) {
+    World w;
+    w.shelf.tells = tells;
+    w.create(5, 1);
+    const StockRequest first{kPhone, name_of("o", 1), 1, true}, second{kPhone, name_of("o", 2), 1, true};
+    const Owner a = Owner::random(), b = Owner::random();
+    REQUIRE(w.a->reserve(first, a, 5s, 0, w.limit()));
+    const auto answer = w.b->reserve(second, b, 5s, 0, w.limit());
+    REQUIRE(answer);
+    REQUIRE(std::holds_alternative<StockInProgress>(*answer));
+    REQUIRE(std::get<StockInProgress>(*answer).locked);
+    const TimePoint before = w.clock.now();
+    CHECK(w.b->wait_for(kPhone, {0, 0ms}, 10ms, w.limit()));
+    CHECK(w.clock.now() - before == (tells ? 1s : 10ms));
+    CHECK(w.a->confirm(first, a, w.limit()));
+    CHECK(w.b->wait_for(kPhone, {0, 0ms}, 10ms, w.limit()));
+    CHECK(w.clock.now() - before <= 1s + 10ms);
+    REQUIRE(w.b->reserve(second, b, 5s, 0, w.limit()));
+    const StockRequest third{kPhone, name_of("o", 3), 1, true};
+    const auto next = [&](int start, const CallLimit& limit) { return w.a->reserve(third, a, 5s, start, limit); };
+    const auto pause = [&](const StockInProgress::Turn& turn, Duration length, const CallLimit& limit) {
+      return w.a->wait_for(kPhone, turn, length, limit);
+    };
+    const auto taken = take_when_possible(third, next, {}, w.clock, nullptr, pause);  // `second` was killed
+    REQUIRE(taken);
+    CHECK(w.clock.now() - before <= 8s);
+    CHECK(w.state().reserved() == 1);
+  }
+}
+
 TEST_CASE("stock on rows: what comes back to a segment that is used no more goes to another one") {
   World w;
   w.create(10, 5);
-  StockRequest request{kPhone, name_of("o", 1), 2, 4};
+  const StockRequest request{kPhone, name_of("o", 1), 2};
   const Owner owner = Owner::random();
-  REQUIRE(w.a->reserve(request, owner, 10s, 0, w.limit()));
+  REQUIRE(w.a->reserve(request, owner, 10s, 4, w.limit()));
   REQUIRE(w.b->resize(kPhone, 2, w.limit()));
   REQUIRE(w.b->resize(kPhone, 7, w.limit()));
   REQUIRE(w.b->resize(kPhone, 3, w.limit()));
@@ -295,7 +380,9 @@ TEST_CASE("stock on rows: rows that make no sense are said to be wrong, and noth
   for (const char* text : {"", "0 0 1 1 m", "3 2 1 1 m", "x", "1 1 -1 1 m"}) broken("head", text);
   for (const char* text : {"", "1 2 3", "1 2 3 4 5", "-1 0 0 0", "x 0 0 0"}) broken("segment/1", text);
   for (const char* text : {"", "T x", "R 1 0:1 - 0", "Q 1 - - 0"}) broken("request/o1", text);
-  for (const char* text : {"", "T 1 0:1 - 0", "x R 1 0:1 - 0", "5 T 1 0:1 - 0"}) broken("open/o1", text);
+  for (const char* text : {"", "T 1 0:1 - 0", "x R 1 0:1 - 0", "5 - T 1 0:1 - 0", "5 x R 1 0:1 - 0"}) {
+    broken("open/o1", text);
+  }
   CHECK(w.state().total() == 10);
   w.shelf.groups.at(kPhone)["head"] = {"x", 7, 7};
   CHECK(w.client()->drop(kPhone, w.limit()));

@@ -111,11 +111,4 @@ TEST_CASE("Whatever is asked for is served exactly if all together have it") {
   }
 }
 
-TEST_CASE("A request for one segment looks at no other") {
-  CHECK(choose_from({1, 5}, 1, 5) == StockParts{{1, 5}});
-  CHECK_FALSE(choose_from({9, 4}, 1, 5));
-  CHECK_FALSE(choose_from({9, 9}, 2, 1));
-  CHECK_FALSE(choose_from({9, 9}, -1, 1));
-}
-
 }  // namespace segment_plan_test
