@@ -98,7 +98,7 @@ in_yaml() { # FILE EXPRESSION
   broken ansible.yml '/hosts:/d' 0.hosts
   broken Jenkinsfile 's/agent any//' agent
   broken Jenkinsfile '$d' braces
-  broken Dockerfile 's/^FROM/FORM/' instruction
+  broken Dockerfile 's/^FROM/FORM/' FORM
 }
 
 # bats test_tags=all

@@ -158,7 +158,7 @@ everything_works_with() { # KEY
 
 # bats test_tags=all
 @test "a user with the rights of the man page for some keys only: every command works there but doctor and ping, which say why" {
-  grant_rights_of_the_man_page '~deploy/*' '~dlock:{deploy/*'
+  grant_rights_of_the_man_page '~deploy/*' '~dlock:{deploy/*' '~dlock:key:{deploy/*'
   everything_works_with deploy/x
   run -77 dlock run -n other -- true
   run -77 dlock ping

@@ -142,8 +142,9 @@ void examine(Connection& connection, const NeededRights& needed, const Runtime& 
 }  // namespace
 
 std::vector<std::string> commands_of_scripts() {
-  return {"time", "get",     "set",  "del",  "pexpire", "pttl",          "hset",   "hget",  "hgetall",
-          "hdel", "hexists", "zadd", "zrem", "zrange",  "zrangebyscore", "zscore", "zcard", "zrank"};
+  return {"time", "get",    "set",           "del",    "mget",  "pexpire", "pttl",    "hset",
+          "hget", "hmget",  "hgetall",       "hkeys",  "hlen",  "hdel",    "hexists", "zadd",
+          "zrem", "zrange", "zrangebyscore", "zscore", "zcard", "zrank"};
 }
 
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info) {
