@@ -33,6 +33,7 @@ class AcquisitionSteps {
 
   class Driver {
    public:
+    virtual ~Driver() = default;
     /// Holders and waiters, ourselves perhaps among them. Called while we wait, and once a wait has ended.
     virtual Result<LockState> describe() = 0;
     /// Leaves the queue, and releases what an attempt has taken or may have taken, unless that ends by itself. Called
@@ -41,9 +42,6 @@ class AcquisitionSteps {
     /// Asks these holders to end (LockAdmin::revoke).
     virtual Result<void> revoke(const LockState& shown, const std::string& by) = 0;
     virtual void tell(SessionEvent event) = 0;
-
-   protected:
-    ~Driver() = default;
   };
 
   /// `spec`, what `runtime` names and `driver` outlive it.
