@@ -433,17 +433,14 @@ EOF2
   wait_until filled slow.pid
   command=$(command_of end)
   sleep 0.5 # the first look
-  local process pids=()
-  for process; do
-    case $process in
-      dlock) pids+=("$(cat end.pid)") ;;
-      guard) pids+=("$(guard_of end)") ;;
-      keeper) pids+=("$(cat keeper.pid)") ;;
-    esac
-  done
+  local process dlock guard keeper
+  dlock=$(cat end.pid) guard=$(guard_of end) keeper=$(cat keeper.pid)
   started+=("$(cat slow.pid)")
   killed_at=$(now_ms)
-  kill -KILL "${pids[@]}"
+  # Nobody acts between two kills, as a busy machine would let it.
+  kill -STOP "$dlock" "$guard" "$keeper"
+  for process; do kill -KILL "${!process}"; done
+  kill -CONT "$dlock" "$guard" "$keeper" 2>/dev/null || :
 }
 nothing_lived_at_the_release() { # nothing of the command, when the lock was given back
   wait_until said released
