@@ -81,12 +81,18 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
   Fate ended{"has ended", "have ended"};
   Fate runs{"still runs", "still run"};
   Fate unknown{"may still be running", "may still be running"};
+  Fate lease{"is a lease without a process, and what it was taken for may still be running",
+             "are leases without a process, and what they were taken for may still be running"};
   for (const Participant& participant : freed) {
     if (!participant.ran.empty()) continue;  // its command has ended before
     const UniqueFd* process = process_of(participant);
-    (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(participant);
+    (participant.lease && shown_pid(participant) == 0 ? lease
+     : process == nullptr                             ? unknown
+     : has_ended(*process)                            ? ended
+                                                      : runs)
+        .add(participant);
   }
-  return ended.line() + runs.line() + unknown.line();
+  return ended.line() + runs.line() + unknown.line() + lease.line();
 }
 
 }  // namespace dlock

@@ -19,8 +19,8 @@ class OldHolders {
   OldHolders(const std::vector<Participant>& holders, const Runtime& runtime);
 
   /// To be called after the lock was taken from `freed`: a line for each of them, indented, with its newline, that says
-  /// whether it has ended ("the old holder has ended: pid 8812 on ci-4"), still runs, or may still be running. Waits up
-  /// to a second for those that are known and live.
+  /// whether it has ended ("the old holder has ended: pid 8812 on ci-4"), still runs, may still be running, or is a
+  /// lease without a process. Waits up to a second for those that are known and live.
   std::string fate(const std::vector<Participant>& freed) const;
 
  private:

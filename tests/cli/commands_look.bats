@@ -128,6 +128,12 @@ teardown() { end_world; }
   [[ "$output" == *"the old holder still runs: pid $holder_pid on $(uname -n)" ]]
 }
 
+@test "force-release says that no process held a lease" {
+  dlock acquire --ttl 1m k
+  run -0 dlock force-release --yes k
+  [[ "$output" == *"the old holder is a lease without a process, and what it was taken for may still be running: on $(uname -n)" ]]
+}
+
 @test "force-release: on a terminal it shows the holder and asks for the key" {
   hold_lock k
   run -64 terminal 'expect:pid' 'expect:type the key' 'send:other\n' -- dlock force-release k
