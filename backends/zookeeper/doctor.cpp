@@ -12,7 +12,7 @@
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
-#include "lib/net/addresses.h"
+#include "lib/net/findings.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -114,7 +114,7 @@ std::vector<Finding> examine(const std::string& address, const Runtime& runtime)
   if (!srvr) {
     return {Finding::warn(srvr.error().message, srvr.error().next)};  // the others may do
   }
-  std::vector<Finding> findings{Finding::ok(address + ": answers in " + human_duration(clock.now() - before))};
+  std::vector<Finding> findings{answers_finding(address, clock.now() - before)};
   const auto conf = ask_server(address, "conf", clock.now() + budget, clock);
   const auto more = judge_server(address, parse_answer(*srvr), parse_answer(conf ? *conf : ""));
   findings.insert(findings.end(), more.begin(), more.end());

@@ -35,10 +35,6 @@ struct Finding {
   static Finding fail(const Error& error);
 };
 
-/// The meaning for its locks of a server's clock that is `offset_ms` ahead of ours: a warning when it is more than a
-/// second off, either way. Leases count by rates, but people read the times.
-Finding clock_finding(const std::string& server, std::int64_t offset_ms);
-
 /// A lock that we may not read: whether it is in use is not known.
 struct UnreadableLock {
   std::string name;  ///< of the lock, or of where the store keeps it

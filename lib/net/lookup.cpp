@@ -76,4 +76,27 @@ std::optional<Result<std::vector<Address>>> Lookup::take() {
   return std::move(shared_->result);
 }
 
+Result<std::vector<Address>> Lookup::finish(Clock& clock, const CallLimit& limit) {
+  while (true) {
+    if (auto found = take()) return std::move(*found);
+    if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+    if (clock.now() >= limit.until) return Error{ErrorCode::kUnavailable, "the name service does not answer"};
+    std::vector<pollfd> fds{{fd(), POLLIN, 0}};
+    if (limit.control) limit.control->add_interest(fds);
+    clock.wait(fds, limit.until);
+  }
+}
+
+Result<std::vector<Address>> addresses_of(const Endpoint& endpoint, Clock& clock, const CallLimit& limit) {
+  auto known = known_addresses(endpoint.host, endpoint.port);
+  if (!known.empty()) return known;
+  TRY_ASSIGN(auto lookup, Lookup::start(endpoint.host, endpoint.port));
+  auto found = lookup.finish(clock, limit);
+  if (found && found->empty()) found = Error{ErrorCode::kUnavailable, "it has no address"};
+  if (found || found.error().code == ErrorCode::kCancelled) return found;
+  Error error = found.error();
+  error.message = "cannot reach " + endpoint.text() + ": " + error.message;
+  return error;
+}
+
 }  // namespace dlock

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/clock.h"
 #include "lib/base/result.h"
+#include "lib/keeper/call_limit.h"
 #include "lib/net/addresses.h"
 
 namespace dlock {
@@ -24,10 +26,16 @@ class Lookup {
   /// The addresses; nullopt: not known yet. Unavailable: there is no such host, or no name server answers.
   std::optional<Result<std::vector<Address>>> take();
 
+  /// Waits for take(). Unavailable too when the time is over; Cancelled.
+  Result<std::vector<Address>> finish(Clock& clock, const CallLimit& limit);
+
  private:
   struct Shared;
   explicit Lookup(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   std::shared_ptr<Shared> shared_;
 };
+
+/// Where `host` is: known_addresses(), or a look-up that has an end. Errors as of Lookup, naming the server.
+Result<std::vector<Address>> addresses_of(const Endpoint& endpoint, Clock& clock, const CallLimit& limit);
 
 }  // namespace dlock

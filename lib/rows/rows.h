@@ -12,8 +12,8 @@
 
 #include "lib/base/result.h"
 #include "lib/base/time.h"
+#include "lib/keeper/call_limit.h"
 #include "lib/lock/lock_name.h"
-#include "lib/rows/call_limit.h"
 
 namespace dlock {
 

@@ -10,10 +10,10 @@
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/config/backend_url.h"
+#include "lib/keeper/call_limit.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/owner.h"
-#include "lib/rows/call_limit.h"
 #include "lib/stock/quantity.h"
 
 namespace dlock {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
 #include "lib/stock/stock.h"
 #include "lib/stock/stock_calls.h"
 

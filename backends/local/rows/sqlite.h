@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

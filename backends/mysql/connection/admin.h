@@ -46,9 +46,6 @@ using Variables = std::map<std::string, std::string>;
 std::vector<Finding> judge_variables(const std::string& server, const Variables& variables, Strategy strategy,
                                      bool alone);
 
-/// Judges whether a connection is encrypted (`cipher` is not empty) or stays on this machine. Pure.
-Finding judge_encryption(const Endpoint& endpoint, const std::string& cipher);
-
 /// Asks and judges every server of the URL: reachable, encrypted, version, clock, settings that endanger locks, tables,
 /// rights.
 std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial, const Runtime& runtime);

@@ -26,9 +26,7 @@ struct DatabaseSettings {
   std::string password;            ///< SECRET
   std::string password_file = {};  ///< read again when the server refuses the login; empty: none
   std::string database;
-  /// The server must show a certificate of the ca_file for the host of the endpoint. There is no weaker form: a user
-  /// who wants TLS without a check gets an error, not an illusion.
-  std::optional<TlsSettings> tls;
+  std::optional<TlsSettings> tls;  ///< as in lib/net/database_url.h
   Duration connect_timeout{0};
   int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)
   bool waits_for_rows =

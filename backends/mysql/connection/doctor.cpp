@@ -7,15 +7,11 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/net/findings.h"
 
 namespace dlock::mysql {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int kFewConnections = 100;
 
 std::string value(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
@@ -23,11 +19,6 @@ std::string value(const Variables& variables, const std::string& name) {
 }
 
 bool is_on(const std::string& text) { return text == "ON" || text == "1"; }
-
-bool is_loopback(const Endpoint& endpoint) {
-  return !endpoint.socket.empty() || endpoint.host == "localhost" || endpoint.host == "::1" ||
-         endpoint.host.starts_with("127.");
-}
 
 Finding version(const std::string& server, const std::string& text) {
   const bool mariadb = text.find("MariaDB") != std::string::npos;
@@ -39,12 +30,6 @@ Finding version(const std::string& server, const std::string& text) {
 
 bool is_replica(const Variables& variables) {
   return is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
-}
-
-Finding writable(const std::string& server, const Variables& variables, bool alone) {
-  if (!is_replica(variables)) return Finding::ok(server + ": accepts writes");
-  const std::string what = server + ": is read-only, a replica";
-  return alone ? Finding::fail(what, "give dlock the primary, or all servers: mysql://h1,h2/db") : Finding::ok(what);
 }
 
 /// Of a server whose fellows take changes, too.
@@ -60,11 +45,6 @@ Finding durability(const std::string& server, const std::string& flush) {
   if (flush == "1") return Finding::ok(server + ": a commit is on disk when it is answered");
   return Finding::warn(server + ": innodb_flush_log_at_trx_commit=" + flush + " may forget the latest locks in a crash",
                        "set innodb_flush_log_at_trx_commit=1");
-}
-
-Finding connections(const std::string& server, const std::string& most) {
-  const std::string what = server + ": up to " + most + " connections; every holder and every waiter needs one";
-  return leading_number<int>(most) < kFewConnections ? Finding::warn(what, "raise max_connections") : Finding::ok(what);
 }
 
 /// Leases are taken by batches.
@@ -87,7 +67,8 @@ class Examination {
     if (!measure()) return std::move(findings_);
     if (const auto cipher = ask_for("SHOW SESSION STATUS LIKE 'Ssl_cipher'")) {
       const bool there = !cipher->rows.empty() && cipher->rows[0].size() == 2;
-      findings_.push_back(judge_encryption(server_.endpoint, there ? cipher->rows[0][1].value_or("") : ""));
+      const std::string by = there ? cipher->rows[0][1].value_or("") : "";
+      findings_.push_back(encryption_finding(server_.endpoint, !by.empty(), by));
     }
     settings();
     tables();
@@ -114,10 +95,9 @@ class Examination {
     const auto time = ask_for(before_it + std::string("SELECT ") + kServerMicroseconds);
     if (!time || time->rows.empty()) return false;
     const auto wall = runtime_.clock.wall();
-    findings_.push_back(Finding::ok(name_ + ": answers in " + human_duration(runtime_.clock.now() - before)));
-    const std::int64_t offset =
-        (leading_number<std::int64_t>(time->rows[0][0].value_or("")) - wall.time_since_epoch() / 1us) / 1000;
-    findings_.push_back(clock_finding(name_, offset));
+    const auto theirs = leading_number<std::int64_t>(text_of(time->rows[0], 0));
+    findings_.push_back(answers_finding(name_, runtime_.clock.now() - before));
+    findings_.push_back(clock_finding(name_, theirs, wall));
     return true;
   }
 
@@ -187,19 +167,12 @@ class Examination {
 
 }  // namespace
 
-Finding judge_encryption(const Endpoint& endpoint, const std::string& cipher) {
-  const std::string server = endpoint.text();
-  if (!cipher.empty()) return Finding::ok(server + ": encrypted (" + cipher + "), certificate checked");
-  if (is_loopback(endpoint)) return Finding::ok(server + ": not encrypted, on this machine");
-  return Finding::warn(server + ": not encrypted: password hashes and statements can be read on the way",
-                       "name the CA of the server in the URL: ca-file=/path");
-}
-
 std::vector<Finding> judge_variables(const std::string& server, const Variables& variables, Strategy strategy,
                                      bool alone) {
   std::vector<Finding> findings;
   if (const auto text = value(variables, "version"); !text.empty()) findings.push_back(version(server, text));
-  if (variables.contains("read_only")) findings.push_back(writable(server, variables, alone));
+  if (variables.contains("read_only"))
+    findings.push_back(writes_finding(server, is_replica(variables), "a replica", alone, "mysql"));
   if (is_on(value(variables, "wsrep_on")))
     findings.push_back(one_of_several(server, "is a node of a Galera cluster", strategy));
   if (value(variables, "group_replication_single_primary_mode") == "OFF")
@@ -208,7 +181,7 @@ std::vector<Finding> judge_variables(const std::string& server, const Variables&
     findings.push_back(durability(server, flush));
   }
   if (const auto most = value(variables, "max_connections"); !most.empty())
-    findings.push_back(connections(server, most));
+    findings.push_back(connections_finding(server, most));
   return findings;
 }
 
@@ -218,14 +191,11 @@ std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial
     const auto more = Examination(server, settings, dial, runtime).findings();
     findings.insert(findings.end(), more.begin(), more.end());
   }
-  const auto takes_changes = [](const Finding& finding) { return finding.what.ends_with(": accepts writes"); };
   const bool galera = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.what.find("Galera") != std::string::npos;
   });
-  if (!galera && std::count_if(findings.begin(), findings.end(), takes_changes) > 1) {
-    findings.push_back(Finding::fail(settings.store + ": more than one server accepts writes: each grants the lock",
-                                     "set read_only=ON on every server but the primary"));
-  }
+  if (!galera && are_several_writable(findings))
+    findings.push_back(several_writable(settings.store, "set read_only=ON on every server but the primary"));
   return findings;
 }
 

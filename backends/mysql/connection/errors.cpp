@@ -2,10 +2,10 @@
 #include "backends/mysql/connection/errors.h"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "lib/base/human_text.h"
+#include "lib/net/meanings.h"
 
 namespace dlock::mysql {
 namespace {
@@ -41,99 +41,54 @@ bool tells_read_only(const Failure& failure) {
 
 constexpr char kDoctor[] = "look at it with: dlock doctor";
 
-/// Meaning of a server's errors for users of dlock. Unavailable is only one that ends by itself, or with a new
-/// connection; a refusal for good is denied, misconfigured or unsupported. What is not here and does not cut the
-/// connection off is for good too. dlock-mysql(7) tells the kinds.
-struct Meaning {
-  ErrorCode code;
-  const char* said;  ///< before the server's own words; '%' is its name
-  const char* next;
-  std::array<int, 11> codes;
-};
-
+/// Unavailable is only what ends by itself, or with a new connection; a refusal for good is denied, misconfigured or
+/// unsupported. What is not here and does not cut the connection off is for good too. dlock-mysql(7) tells the kinds.
 constexpr Meaning kMeanings[] = {
     // access denied, host not allowed, old client, by socket, password expired, plugin, account locked; 2012: whatever
     // the client library makes of a server that goes on in another way than the account's
-    {ErrorCode::kDenied,
-     "% refused the login: ",
+    {ErrorCode::kDenied, "% refused the login: ",
      "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)",
-     {1045, 1130, 1251, 1698, 1820, 1862, 2012, 2059, 3118, 3955, 4151}},
-    {ErrorCode::kDenied,
-     "%: ",
-     "the privileges that are needed: dlock setup --print",
-     {1044, 1095, 1142, 1143, 1227, 1370}},
-    {ErrorCode::kDenied, "% wants TLS: ", "name the CA of the server in the URL: ca-file=FILE", {3159}},
-    {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", {1049}},
-    {ErrorCode::kSystem,
-     "% cannot store it: ",
-     "look at disk space and memory of the server",
-     {1021, 1030, 1037, 1038, 1041, 1114}},
+     "1045 1130 1251 1698 1820 1862 2012 2059 3118 3955 4151"},
+    {ErrorCode::kDenied, "%: ", "the privileges that are needed: dlock setup --print", "1044 1095 1142 1143 1227 1370"},
+    {ErrorCode::kDenied, "% wants TLS: ", "name the CA of the server in the URL: ca-file=FILE", "3159"},
+    {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", "1049"},
+    {ErrorCode::kSystem, "% cannot store it: ", "look at disk space and memory of the server",
+     "1021 1030 1037 1038 1041 1114"},
     {ErrorCode::kUnavailable,
-     "% has no connection left: ",
-     "raise max_connections; every holder and every waiter needs one",
-     {1040}},
-    {ErrorCode::kUnavailable,
-     "%: a limit of this account is reached: ",
+     "% has no connection left: ", "raise max_connections; every holder and every waiter needs one", "1040"},
+    {ErrorCode::kUnavailable, "%: a limit of this account is reached: ",
      "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection",
-     {1203, 1226}},
+     "1203 1226"},
     {ErrorCode::kMisconfigured,
-     "% has a column that is too short for what dlock writes: ",
-     "make it as long as in dlock setup --print",
-     {1406}},
+     "% has a column that is too short for what dlock writes: ", "make it as long as in dlock setup --print", "1406"},
     {ErrorCode::kMisconfigured,
-     "% rejects a statement of dlock as too long: ",
-     "raise max_allowed_packet there, to 64 KiB at least",
-     {1153, 2020}},
+     "% rejects a statement of dlock as too long: ", "raise max_allowed_packet there, to 64 KiB at least", "1153 2020"},
     // a change that READ COMMITTED makes cannot be written down as a statement
     {ErrorCode::kMisconfigured,
-     "% logs statements, but dlock's changes need row logging: ",
-     "set binlog_format=ROW there, or MIXED",
-     {1665}},
+     "% logs statements, but dlock's changes need row logging: ", "set binlog_format=ROW there, or MIXED", "1665"},
     {ErrorCode::kMisconfigured,
-     "%: dlock's tables are missing or of another version: ",
-     "create them with: dlock setup",
-     {1054, 1136, 1146, 1364}},
-    {ErrorCode::kUnsupported, "% has no named locks: ", "use strategy=lease", {1235, 1178, 1295}},
-    {ErrorCode::kUnavailable,
-     "% is read-only (a replica?): ",
-     "name the primary in the URL",
-     {1036, 1290, 1792, 1836, 3100, 3101}},
+     "%: dlock's tables are missing or of another version: ", "create them with: dlock setup", "1054 1136 1146 1364"},
+    {ErrorCode::kUnsupported, "% has no named locks: ", "use strategy=lease", "1235 1178 1295"},
+    {ErrorCode::kUnavailable, "% is read-only (a replica?): ", "name the primary in the URL",
+     "1036 1290 1792 1836 3100 3101"},
     // offline mode, shutting down, and what is not served while a group of servers changes its primary
-    {ErrorCode::kUnavailable, "% does not serve just now: ", kDoctor, {3032, 3168, 3796, 3797}},
+    {ErrorCode::kUnavailable, "% does not serve just now: ", kDoctor, "3032 3168 3796 3797"},
     // a node that is not of the primary component, or gets its data
-    {ErrorCode::kUnavailable, "% is a node that its Galera cluster does not let serve yet: ", kDoctor, {1047}},
-    {ErrorCode::kUnavailable,
-     "% no longer accepts connections from this machine: ",
-     "too many connections from here were broken: FLUSH HOSTS there",
-     {1129}},
-    {ErrorCode::kUnavailable,
-     "another session keeps a row or a table of dlock's on %: ",
+    {ErrorCode::kUnavailable, "% is a node that its Galera cluster does not let serve yet: ", kDoctor, "1047"},
+    {ErrorCode::kUnavailable, "% no longer accepts connections from this machine: ",
+     "too many connections from here were broken: FLUSH HOSTS there", "1129"},
+    {ErrorCode::kUnavailable, "another session keeps a row or a table of dlock's on %: ",
      "look for it with SHOW PROCESSLIST (LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE) and SHOW ENGINE INNODB "
      "STATUS",
-     {1205}},
-    {ErrorCode::kUnavailable,
-     "% gave up a statement, as in a deadlock: ",
-     kDoctor,
-     {1020, 1213, 1317, 1969, 3024, 3058, 3572, 1180}},
-    {ErrorCode::kUnavailable,
-     "cannot reach %: there is no host with that name: ",
-     "check the name in the URL, and DNS",
-     {2005}},
-    {ErrorCode::kUnavailable, "cannot reach %: ", "is the server running there?", {2002, 2003}},
-    {ErrorCode::kUnavailable,
-     "% refused the session: ",
-     "if init_connect fails, the server's log says why",
-     {kAborted}},
-    {ErrorCode::kUnavailable, "% answered with ", kDoctor, {kTooMuch}},
+     "1205"},
+    {ErrorCode::kUnavailable, "% gave up a statement, as in a deadlock: ", kDoctor,
+     "1020 1213 1317 1969 3024 3058 3572 1180"},
+    {ErrorCode::kUnavailable, "cannot reach %: there is no host with that name: ", "check the name in the URL, and DNS",
+     "2005"},
+    {ErrorCode::kUnavailable, "cannot reach %: ", "is the server running there?", "2002 2003"},
+    {ErrorCode::kUnavailable, "% refused the session: ", "if init_connect fails, the server's log says why", "1184"},
+    {ErrorCode::kUnavailable, "% answered with ", kDoctor, "-1"},
 };
-
-const Meaning* meaning_of(int code) {
-  if (code == 0) return nullptr;
-  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings), [code](const Meaning& one) {
-    return std::find(one.codes.begin(), one.codes.end(), code) != one.codes.end();
-  });
-  return found == std::end(kMeanings) ? nullptr : found;
-}
 
 }  // namespace
 
@@ -187,13 +142,11 @@ Error error_of(const Failure& failure, const std::string& server) {
   }
   if (is_read_only(failure.code) && !tells_read_only(failure))
     return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
-  if (const Meaning* known = meaning_of(failure.code)) {
-    std::string text = known->said + said;
-    return {known->code, text.replace(text.find('%'), 1, server), known->next, is_read_only(failure.code)};
-  }
-  if (is_cut_off(failure.code) || failure.code == 0)
-    return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};
-  return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
+  const Meaning* known = failure.code == 0 ? nullptr : find_meaning(kMeanings, std::to_string(failure.code));
+  if (!known) return error_without_meaning(is_cut_off(failure.code) || failure.code == 0, server, said);
+  Error error = dlock::error_of(*known, server, said);
+  error.undone = is_read_only(failure.code);
+  return error;
 }
 
 }  // namespace dlock::mysql

@@ -20,14 +20,12 @@ bool says_read_only(const Answer& answer) {
 }
 
 Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
-    : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), name_(servers_.front().endpoint.text()) {}
-
-void Servers::close() { database_.reset(); }
+    : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), one_(servers_.size(), clock) {}
 
 Error Servers::failed(const Failure& failure) {
-  Error error = error_of(failure, name_);
-  if (failure.cut_off || is_read_only(failure.code)) close();
-  if (is_read_only(failure.code)) at_ = (at_ + 1) % servers_.size();
+  Error error = error_of(failure, server());
+  if (is_read_only(failure.code)) one_.pass_over();
+  else if (failure.cut_off) close();
   return error;
 }
 
@@ -39,57 +37,35 @@ bool Servers::has_new_password() {
   return true;
 }
 
-Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint until, Control* control) {
+Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   DatabaseSettings settings = servers_[index];
-  settings.connect_timeout = std::clamp<Duration>(until - clock_.now(), std::chrono::seconds(1), std::chrono::hours(1));
+  settings.connect_timeout =
+      std::clamp<Duration>(limit.until - clock_.now(), std::chrono::seconds(1), std::chrono::hours(1));
   auto database = dial_(settings);
-  const AnswerOrFailure outcome = await(*database, clock_, until, control);
-  if (control != nullptr && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+  const AnswerOrFailure outcome = await(*database, clock_, limit.until, limit.control);
+  if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const auto* failure = std::get_if<Failure>(&outcome);
   has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
-  if (failure && failure->code == kAccessDenied && has_new_password()) return open(index, until, control);
+  if (failure && failure->code == kAccessDenied && has_new_password()) return open(index, limit);
   if (failure) return error_of(*failure, settings.endpoint.text());
   return database;
 }
 
 /// With one server there is nothing to choose: a server that refuses changes says so when one comes.
-Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* control) {
-  TRY_ASSIGN(auto database, open(index, until, control));
-  if (servers_.size() > 1) {
-    const AnswerOrFailure outcome = ask(*database, kAskReadOnly, clock_, until, control);
-    const auto* answer = std::get_if<Answer>(&outcome);
-    if (!answer) return error_of(std::get<Failure>(outcome), servers_[index].endpoint.text());
-    if (says_read_only(*answer)) {
-      return Error{ErrorCode::kUnavailable, servers_[index].endpoint.text() + " is read-only"};
-    }
-  }
-  database_ = std::move(database);
-  at_ = index;
-  name_ = servers_[index].endpoint.text();
-  ++generation_;
-  return {};
+Servers::Opened Servers::open_writable(std::size_t index, const CallLimit& limit) {
+  TRY_ASSIGN(auto database, open(index, limit));
+  if (servers_.size() == 1) return database;
+  const AnswerOrFailure outcome = ask(*database, kAskReadOnly, clock_, limit.until, limit.control);
+  const std::string name = servers_[index].endpoint.text();
+  const auto* answer = std::get_if<Answer>(&outcome);
+  if (!answer) return error_of(std::get<Failure>(outcome), name);
+  if (says_read_only(*answer)) return Error{ErrorCode::kUnavailable, name + " is read-only"};
+  return database;
 }
 
 Result<Database*> Servers::connect(TimePoint until, Control* control) {
-  if (database_ && database_->usable()) return database_.get();
-  close();
-  std::string reasons;
-  std::optional<Error> error;
-  const std::size_t count = servers_.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    // The rest of the time is shared by those that were not asked yet.
-    const TimePoint now = clock_.now();
-    const Duration share = (until - now) / static_cast<std::int64_t>(count - i);
-    const std::size_t index = (at_ + i) % count;
-    const auto tried = try_one(index, i + 1 == count ? until : now + share, control);
-    if (tried) return database_.get();
-    if (tried.error().code == ErrorCode::kCancelled) return tried.error();
-    reasons += (reasons.empty() ? "" : "; ") + tried.error().message;
-    if (!error || error->code == ErrorCode::kUnavailable) error = tried.error();
-  }
-  name_ = servers_[at_].endpoint.text();
-  error->message = reasons;
-  return *error;
+  return one_.connect({until, control},
+                      [this](std::size_t index, const CallLimit& limit) { return open_writable(index, limit); });
 }
 
 Result<std::optional<Answer>> Servers::try_run(const std::string& statement, TimePoint until, Control* control) {
@@ -116,7 +92,7 @@ Result<Answer> Servers::run(const std::string& statement, TimePoint until, Contr
 
 void Servers::end_session(std::uint64_t id) {
   Servers other = beside();
-  if (database_) database_->close();
+  if (current()) current()->close();
   close();
   if (id != 0) (void)other.run("KILL " + std::to_string(id), clock_.now() + kKillBudget);
 }
@@ -126,6 +102,6 @@ bool Servers::is_live_session(std::uint64_t id, TimePoint until) {
   return found && !found->rows.empty();
 }
 
-Servers Servers::beside() const { return Servers({servers_[at_]}, dial_, clock_); }
+Servers Servers::beside() const { return Servers({servers_[one_.at()]}, dial_, clock_); }
 
 }  // namespace dlock::mysql

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
+#include "lib/net/serving_one.h"
 
 namespace dlock::mysql {
 
@@ -42,20 +43,21 @@ class Servers {
   bool is_live_session(std::uint64_t id, TimePoint until);
 
   /// The present connection, or nullptr; it may be broken.
-  Database* current() { return database_.get(); }
+  Database* current() { return one_.current(); }
+  const Database* current() const { return one_.current(); }
 
   /// The number of the present connection. A new one means that what the old connection held (named locks, a
   /// transaction, variables) is gone.
-  int generation() const { return generation_; }
+  int generation() const { return one_.generation(); }
 
   /// Ends the connection; the server frees what it held.
-  void close();
+  void close() { one_.close(); }
 
   /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
   /// takes no changes, too: the next connect() then begins with the server after it.
   Error failed(const Failure& failure);
 
-  const std::string& server() const { return name_; }  ///< the endpoint of the present or last connection
+  std::string server() const { return servers_[one_.at()].endpoint.text(); }  ///< of the present or last connection
   /// Whether the server that was tried last has answered, if only that it is full (too many connections).
   bool has_refused() const { return has_refused_; }
   std::size_t count() const { return servers_.size(); }
@@ -67,18 +69,16 @@ class Servers {
   Servers beside() const;
 
  private:
-  Result<void> try_one(std::size_t index, TimePoint until, Control* control);
+  using Opened = Result<std::unique_ptr<Database>>;
+  Opened open(std::size_t index, const CallLimit& limit);
+  Opened open_writable(std::size_t index, const CallLimit& limit);
   bool has_new_password();
-  Result<std::unique_ptr<Database>> open(std::size_t index, TimePoint until, Control* control);
 
   std::vector<DatabaseSettings> servers_;
   const Dial dial_;
   Clock& clock_;
-  std::unique_ptr<Database> database_;
-  std::size_t at_ = 0;
-  int generation_ = 0;
+  ServingOne<Database> one_;
   bool has_refused_ = false;
-  std::string name_;
 };
 
 }  // namespace dlock::mysql

@@ -4,31 +4,10 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/schema.h"
-#include "lib/base/users.h"
-
-#include <unistd.h>
+#include "lib/net/database_url.h"
 
 namespace dlock::mysql {
 namespace {
-
-Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
-  TRY_ASSIGN(auto tls, tls_settings(url));
-  if (!tls.server_name.empty()) {
-    return Error{ErrorCode::kUnsupported, "the MySQL client library checks a certificate for the host of the URL only",
-                 "leave server-name out, and write the name that the certificate has into the URL"};
-  }
-  if (tls.ca_file.empty()) {
-    if (tls.cert_file.empty() && tls.key_file.empty()) return std::optional<TlsSettings>();
-    return Error{ErrorCode::kMisconfigured, "cert-file and key-file mean nothing without ca-file",
-                 "ca-file turns TLS on: without a checked server certificate there is no TLS"};
-  }
-  for (const std::string* file : {&tls.ca_file, &tls.cert_file, &tls.key_file}) {
-    if (!file->empty() && access(file->c_str(), R_OK) != 0) {
-      return Error{ErrorCode::kMisconfigured, "cannot read " + *file, "it was named in the URL"};
-    }
-  }
-  return std::optional<TlsSettings>(std::move(tls));
-}
 
 Strategy strategy_of(const BackendUrl& url) {
   const std::string name = url.param("strategy");
@@ -90,8 +69,12 @@ const char* strategy_name(Strategy strategy) {
 }
 
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
-  TRY_ASSIGN(auto tls, tls_of(url));
-  Settings settings{{}, strategy_of(url), {}, url.redacted()};
+  if (!url.param("server-name").empty()) {
+    return Error{ErrorCode::kUnsupported, "the MySQL client library checks a certificate for the host of the URL only",
+                 "leave server-name out, and write the name that the certificate has into the URL"};
+  }
+  TRY_ASSIGN(auto database, database_url(url));
+  Settings settings{{}, strategy_of(url), {}, std::move(database.store)};
   TRY_ASSIGN(auto rows, row_table(url, settings.strategy));
   settings.rows = std::move(rows);
   if (const std::string row = url.param("row"); !row.empty()) {
@@ -99,24 +82,14 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
     settings.row = std::move(parsed);
   }
   DatabaseSettings server{.endpoint = {},
-                          .user = url.user.empty() ? user_name(geteuid()) : url.user,
-                          .password = url.password,
-                          .password_file = url.param("password-file"),
-                          .database = url.path.substr(url.path.starts_with('/') ? 1 : 0),
-                          .tls = std::move(tls),
+                          .user = std::move(database.user),
+                          .password = std::move(database.password),
+                          .password_file = std::move(database.password_file),
+                          .database = std::move(database.database),
+                          .tls = std::move(database.tls),
                           .connect_timeout = connect_timeout};
   server.waits_for_rows = settings.strategy != Strategy::kUnique && settings.strategy != Strategy::kOccupy;
-  if (const std::string socket = url.param("socket"); !socket.empty()) {
-    if (!url.hosts.empty() && !(url.hosts.size() == 1 && url.hosts[0].name == "localhost")) {
-      return Error{ErrorCode::kMisconfigured, "the URL names a socket and hosts",
-                   "for the socket write mysql:///DB?socket=FILE"};
-    }
-    if (server.tls) return Error{ErrorCode::kMisconfigured, "ca-file means nothing with socket", "leave ca-file out"};
-    server.endpoint.socket = socket;
-    settings.servers.push_back(std::move(server));
-    return settings;
-  }
-  for (Endpoint& endpoint : endpoints(url)) {
+  for (Endpoint& endpoint : database.servers) {
     server.endpoint = std::move(endpoint);
     settings.servers.push_back(server);
   }

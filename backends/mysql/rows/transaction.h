@@ -8,7 +8,7 @@
 
 #include "backends/mysql/connection/servers.h"
 #include "lib/base/result.h"
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
 
 namespace dlock::mysql {
 

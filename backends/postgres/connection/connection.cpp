@@ -11,8 +11,7 @@
 namespace dlock::postgres {
 namespace {
 
-constexpr Duration kLastWait = std::chrono::milliseconds(400);  ///< for an answer, after a stop
-constexpr char kNoFile[] = "/dev/null/none";                    ///< instead of one in the home directory
+constexpr char kNoFile[] = "/dev/null/none";  ///< instead of one in the home directory
 constexpr int kWithRequiredAuth = 160000;
 
 /// libpq takes from the environment what it is not told. It is only hidden: a command may be started from here.
@@ -42,8 +41,8 @@ using Options = std::vector<std::pair<const char*, std::string>>;
 
 /// Without a certificate to check, a server that asks for the password itself does not get it (libpq 16 and later).
 Options options_of(const Settings& settings, const Endpoint& endpoint, const Address* address, bool writable) {
-  const TlsSettings& tls = settings.tls;
-  const bool secure = !tls.ca_file.empty();
+  const bool secure = settings.tls.has_value();
+  const TlsSettings tls = settings.tls.value_or(TlsSettings());
   const std::string& name = tls.server_name.empty() ? endpoint.host : tls.server_name;
   Options options{{"host", address ? name : endpoint.socket},
                   {"hostaddr", address ? number_text(*address) : ""},
@@ -137,32 +136,24 @@ bool Connection::usable() const { return connection_ && PQstatus(connection_) ==
 bool Connection::is_encrypted() const { return connection_ && PQsslInUse(connection_); }
 
 std::optional<Failure> Connection::finish_login(const CallLimit& limit) {
-  std::optional<TimePoint> last;
+  AnswerWait wait(clock_, limit.until, limit.control);
   for (auto next = PGRES_POLLING_WRITING; next != PGRES_POLLING_OK; next = PQconnectPoll(connection_)) {
     if (next == PGRES_POLLING_FAILED || PQstatus(connection_) == CONNECTION_BAD) return failed_login(connection_);
-    if (auto failure = await(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, limit, last)) return failure;
+    if (auto failure = await(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, wait)) return failure;
   }
   PQsetnonblocking(connection_, 1);
   backend_ = PQbackendPID(connection_);
   return std::nullopt;
 }
 
-/// `last`: of the call that waits, the end of its time once a stop was seen.
-std::optional<Failure> Connection::await(short events, const CallLimit& limit, std::optional<TimePoint>& last) {
-  const TimePoint soon = clock_.now() + kSoonAnswered;
-  while (true) {
-    if (!last && limit.control && limit.control->stop_requested())
-      last = std::min(limit.until, clock_.now() + kLastWait);
-    const TimePoint until = last.value_or(limit.until);
-    if (clock_.now() >= until) {
-      close();
-      return Failure{"", "no answer in time", true, true};
-    }
+std::optional<Failure> Connection::await(short events, AnswerWait& wait) {
+  while (!wait.is_over()) {
     std::vector<pollfd> fds{{PQsocket(connection_), events, 0}};
-    if (limit.control && !last) limit.control->add_interest(fds);
-    clock_.wait(fds, clock_.now() < soon ? std::min(until, soon) : until);
+    wait.poll(fds);
     if (fds[0].revents != 0) return std::nullopt;
   }
+  close();
+  return Failure{"", "no answer in time", true, true};
 }
 
 Failure Connection::broken() {
@@ -203,12 +194,11 @@ std::optional<AnswerOrFailure> Connection::take() {
 AnswerOrFailure Connection::ask(const std::string& statement, const std::vector<std::string>& params,
                                 const CallLimit& limit) {
   if (auto failure = begin(statement, params)) return std::move(*failure);
-  std::optional<TimePoint> last;
+  AnswerWait wait(clock_, limit.until, limit.control);
   while (true) {
     if (auto outcome = take()) return std::move(*outcome);
     const bool unsent = PQflush(connection_) > 0;
-    if (auto failure = await(static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), limit, last))
-      return std::move(*failure);
+    if (auto failure = await(static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), wait)) return std::move(*failure);
   }
 }
 

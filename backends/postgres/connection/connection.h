@@ -12,7 +12,8 @@
 #include "backends/postgres/connection/errors.h"
 #include "backends/postgres/connection/settings.h"
 #include "lib/base/clock.h"
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
+#include "lib/net/answer_wait.h"
 
 struct pg_conn;
 
@@ -61,7 +62,7 @@ class Connection {
   Connection(pg_conn* connection, Clock& clock) : connection_(connection), clock_(clock) {}
   std::optional<Failure> finish_login(const CallLimit& limit);
   /// nullopt: the socket is ready.
-  std::optional<Failure> await(short events, const CallLimit& limit, std::optional<TimePoint>& last);
+  std::optional<Failure> await(short events, AnswerWait& wait);
   Failure broken();
 
   pg_conn* connection_;

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/postgres/connection/doctor.h"
 
-#include <algorithm>
-
 #include "backends/postgres/connection/schema.h"
-#include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/net/findings.h"
 
 namespace dlock::postgres {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int kOldestVersion = 120000;
-constexpr int kFewConnections = 100;
-constexpr char kWrites[] = "accepts writes";
 
 /// What is asked of a server, and where each stands in the answer.
 constexpr char kAskSettings[] =
@@ -26,11 +20,6 @@ constexpr char kAskSettings[] =
     " (SELECT bool_and(has_table_privilege('dlock_rows',r)) FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS r) "
     "END";
 enum Column : std::uint8_t { kClock, kVersion, kReadOnly, kFsync, kPages, kAsynchronous, kMost, kVersionText, kRights };
-
-bool is_loopback(const Endpoint& endpoint) {
-  return !endpoint.socket.empty() || endpoint.host == "localhost" || endpoint.host == "::1" ||
-         endpoint.host.starts_with("127.");
-}
 
 Settings only(const Settings& settings, const Endpoint& server) {
   Settings one = settings;
@@ -49,7 +38,7 @@ class Examination {
 
   std::vector<Finding> findings() {
     if (const auto connected = servers_.connect(soon()); !connected) return {Finding::fail(connected.error())};
-    encryption();
+    add(encryption_finding(endpoint_, servers_.current()->is_encrypted()));
     if (const auto answer = measured(); !answer) add(Finding::fail(answer.error()));
     else judge(answer->front());
     return std::move(findings_);
@@ -64,18 +53,10 @@ class Examination {
     auto answer = servers_.run(std::string("SELECT ") + kNow + kAskSettings, {}, soon());
     const auto wall = runtime_.clock.wall();
     if (!answer) return answer;
-    add(Finding::ok(name_ + "answers in " + human_duration(runtime_.clock.now() - before)));
     const auto theirs = leading_number<std::int64_t>(text_of(answer->front(), kClock));
-    add(clock_finding(endpoint_.text(), (theirs - wall.time_since_epoch() / 1us) / 1000));
+    add(answers_finding(endpoint_.text(), runtime_.clock.now() - before));
+    add(clock_finding(endpoint_.text(), theirs, wall));
     return answer;
-  }
-
-  void encryption() {
-    if (servers_.current()->is_encrypted()) add(Finding::ok(name_ + "encrypted, certificate checked"));
-    else if (is_loopback(endpoint_)) add(Finding::ok(name_ + "not encrypted, on this machine"));
-    else
-      add(Finding::warn(name_ + "not encrypted: what is sent can be read on the way",
-                        "name the CA of the server in the URL: ca-file=/path"));
   }
 
   void judge(const Row& row) {
@@ -84,17 +65,10 @@ class Examination {
     else
       add(Finding::fail(name_ + "version " + text_of(row, kVersionText) + " is too old", "use PostgreSQL 12 or later"));
     const bool read_only = text_of(row, kReadOnly) == "t";
-    const bool alone = settings_.servers.size() == 1;
-    if (!read_only) add(Finding::ok(name_ + kWrites));
-    else if (!alone) return add(Finding::ok(name_ + "is read-only, a standby"));
-    else
-      return add(Finding::fail(name_ + "is read-only, a standby",
-                               "give dlock the primary, or all servers: postgres://h1,h2/db", ErrorCode::kUnavailable));
+    add(writes_finding(endpoint_.text(), read_only, "a standby", settings_.servers.size() == 1, "postgres"));
+    if (read_only) return;
     durability(row);
-    const std::string most = text_of(row, kMost);
-    const std::string connections = name_ + "up to " + most + " connections; every holder and every waiter needs one";
-    if (leading_number<int>(most) < kFewConnections) add(Finding::warn(connections, "raise max_connections"));
-    else add(Finding::ok(connections));
+    add(connections_finding(endpoint_.text(), text_of(row, kMost)));
     pooler();
     tables(text_of(row, kRights) == "t");
   }
@@ -146,11 +120,8 @@ std::vector<Finding> diagnose_servers(const Settings& settings, const Runtime& r
     const auto more = Examination(settings, server, runtime).findings();
     findings.insert(findings.end(), more.begin(), more.end());
   }
-  const auto writes = [](const Finding& finding) { return finding.what.ends_with(kWrites); };
-  if (std::count_if(findings.begin(), findings.end(), writes) > 1) {
-    findings.push_back(Finding::fail(settings.store + ": more than one server accepts writes: each grants the lock",
-                                     "name the servers of one cluster only"));
-  }
+  if (are_several_writable(findings))
+    findings.push_back(several_writable(settings.store, "name the servers of one cluster only"));
   return findings;
 }
 

@@ -2,64 +2,37 @@
 #include "backends/postgres/connection/errors.h"
 
 #include <algorithm>
-#include <array>
 
 #include "lib/base/human_text.h"
+#include "lib/net/meanings.h"
 
 namespace dlock::postgres {
 namespace {
 
 constexpr char kDoctor[] = "look at it with: dlock doctor";
 
-/// Meaning of a server's errors for users of dlock. Unavailable is only one that ends by itself, or with a new
-/// connection; a refusal for good is denied, misconfigured or unsupported. What is not here and does not cut the
-/// connection off is for good too. The first row whose code begins the SQLSTATE. dlock-postgres(7) has the same table.
-struct Meaning {
-  ErrorCode code;
-  const char* said;  ///< before the server's own words; '%' is its name
-  const char* next;
-  std::array<std::string_view, 6> states;
-};
-
+/// Unavailable is only what ends by itself, or with a new connection; a refusal for good is denied, misconfigured or
+/// unsupported. What is not here and does not cut the connection off is for good too. dlock-postgres(7) has the same
+/// table.
 constexpr Meaning kMeanings[] = {
-    {ErrorCode::kDenied,
-     "% refused the login: ",
+    {ErrorCode::kDenied, "% refused the login: ",
      "check user and password (password-file, DLOCK_PASSWORD), and pg_hba.conf there, which may want TLS (ca-file)",
-     {"28"}},
-    {ErrorCode::kDenied, "%: ", "the privileges that are needed: dlock setup --print", {"42501"}},
-    {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", {"3D000"}},
-    {ErrorCode::kMisconfigured,
-     "%: what dlock keeps its data in is missing or of another version: ",
-     "create it with: dlock setup",
-     {"42P01", "42703", "42883", "3F000", "42804"}},
-    {ErrorCode::kUnavailable,
-     "% is read-only (a standby?): ",
-     "name the primary in the URL, or all servers",
-     {"25006"}},
-    {ErrorCode::kUnavailable,
-     "% has no connection left: ",
-     "raise max_connections, or this account's CONNECTION LIMIT; every holder and every waiter needs one",
-     {"53300"}},
-    {ErrorCode::kSystem,
-     "% cannot store it: ",
-     "look at disk space and memory of the server",
-     {"53100", "53200", "53400", "58030"}},
-    {ErrorCode::kUnavailable,
-     "another session keeps a row or a table of dlock's on %: ",
-     "look for it in pg_stat_activity and pg_locks (LOCK TABLE, ALTER TABLE, VACUUM FULL)",
-     {"55P03"}},
-    {ErrorCode::kUnavailable, "% does not serve just now: ", kDoctor, {"57P"}},
-    {ErrorCode::kUnavailable, "% gave up a statement: ", kDoctor, {"40", "55", "57", "25P"}},
-    {ErrorCode::kUnavailable, "cannot reach %: ", kDoctor, {"08"}},
+     "28*"},
+    {ErrorCode::kDenied, "%: ", "the privileges that are needed: dlock setup --print", "42501"},
+    {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", "3D000"},
+    {ErrorCode::kMisconfigured, "%: what dlock keeps its data in is missing or of another version: ",
+     "create it with: dlock setup", "42P01 42703 42883 3F000 42804"},
+    {ErrorCode::kUnavailable, "% is read-only (a standby?): ", "name the primary in the URL, or all servers", "25006"},
+    {ErrorCode::kUnavailable, "% has no connection left: ",
+     "raise max_connections, or this account's CONNECTION LIMIT; every holder and every waiter needs one", "53300"},
+    {ErrorCode::kSystem, "% cannot store it: ", "look at disk space and memory of the server",
+     "53100 53200 53400 58030"},
+    {ErrorCode::kUnavailable, "another session keeps a row or a table of dlock's on %: ",
+     "look for it in pg_stat_activity and pg_locks (LOCK TABLE, ALTER TABLE, VACUUM FULL)", "55P03"},
+    {ErrorCode::kUnavailable, "% does not serve just now: ", kDoctor, "57P*"},
+    {ErrorCode::kUnavailable, "% gave up a statement: ", kDoctor, "40* 55* 57* 25P*"},
+    {ErrorCode::kUnavailable, "cannot reach %: ", kDoctor, "08*"},
 };
-
-const Meaning* meaning_of(std::string_view state) {
-  const auto begins = [state](std::string_view one) { return !one.empty() && state.starts_with(one); };
-  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings), [&](const Meaning& one) {
-    return std::any_of(one.states.begin(), one.states.end(), begins);
-  });
-  return found == std::end(kMeanings) ? nullptr : found;
-}
 
 /// libpq has no code for a certificate that will never do; its words are not translated (lc_messages is the server's).
 bool is_about_trust(std::string_view text) {
@@ -93,12 +66,12 @@ bool is_refused_login(const Failure& failure) { return failure.state.starts_with
 Error error_of(const Failure& failure, const std::string& server) {
   const std::string said = printable(failure.text, kForeignWords);
   if (failure.state.empty()) return without_state(failure, server, said);
-  const Meaning* known = meaning_of(failure.state);
   const std::string words = said + " (SQLSTATE " + failure.state + ")";
-  if (!known && failure.cut_off) return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + words, kDoctor};
-  if (!known) return {ErrorCode::kMisconfigured, server + " refused: " + words, kDoctor};
-  std::string text = known->said + words;
-  return {known->code, text.replace(text.find('%'), 1, server), known->next, is_read_only(failure)};
+  const Meaning* known = find_meaning(kMeanings, failure.state);
+  if (!known) return error_without_meaning(failure.cut_off, server, words);
+  Error error = dlock::error_of(*known, server, words);
+  error.undone = is_read_only(failure);
+  return error;
 }
 
 std::string state_in(std::string_view message) {

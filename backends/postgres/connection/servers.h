@@ -7,6 +7,7 @@
 
 #include "backends/postgres/connection/connection.h"
 #include "lib/base/result.h"
+#include "lib/net/serving_one.h"
 
 namespace dlock::postgres {
 
@@ -15,7 +16,8 @@ namespace dlock::postgres {
 /// Single-threaded.
 class Servers {
  public:
-  Servers(Settings settings, Clock& clock) : settings_(std::move(settings)), clock_(clock) {}
+  Servers(Settings settings, Clock& clock)
+      : settings_(std::move(settings)), clock_(clock), one_(settings_.servers.size(), clock) {}
 
   /// A connection to the writable server: the present one if it is usable. Errors: Unavailable, naming every server
   /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
@@ -29,16 +31,15 @@ class Servers {
   Result<bool> is_pooled(const CallLimit& limit);
 
   /// The present connection, or nullptr; it may be broken.
-  Connection* current() { return connection_.get(); }
-  const Connection* current() const { return connection_.get(); }
-  void close() { connection_.reset(); }
+  Connection* current() const { return one_.current(); }
+  void close() { one_.close(); }
   /// The number of the present connection. A new one means that what the old connection held and heard is gone.
-  int generation() const { return generation_; }
+  int generation() const { return one_.generation(); }
   /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
   /// takes no changes, too: the next connect() then begins with the server after it.
   Error failed(const Failure& failure);
 
-  std::string server() const { return settings_.servers[at_].text(); }  ///< of the present or last connection
+  std::string server() const { return settings_.servers[one_.at()].text(); }  ///< of the present or last connection
   /// Whether the server that was asked last has said no.
   bool has_refused() const { return has_refused_; }
   const Settings& settings() const { return settings_; }
@@ -51,9 +52,7 @@ class Servers {
 
   Settings settings_;
   Clock& clock_;
-  std::unique_ptr<Connection> connection_;
-  std::size_t at_ = 0;
-  int generation_ = 0;
+  ServingOne<Connection> one_;
   bool has_refused_ = false;
 };
 

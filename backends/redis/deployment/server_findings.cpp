@@ -6,13 +6,11 @@
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/deployment/scripts.h"
-#include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/net/findings.h"
 
 namespace dlock::redis {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr const char* kKey = "dlock:{doctor}:fence";  ///< means nothing
 
@@ -119,13 +117,13 @@ void examine(Connection& connection, const NeededRights& needed, const Runtime& 
     findings.push_back(Finding::fail(more.error()));
     return;
   }
-  findings.push_back(Finding::ok(server + ": answers in " + human_duration(runtime.clock.now() - asked)));
+  findings.push_back(answers_finding(server, runtime.clock.now() - asked));
   const Reply& time = (*more)[0];
   if (time.elements.size() == 2) {
-    const std::int64_t theirs = leading_number<std::int64_t>(time.elements[0].text) * 1000 +
-                                leading_number<std::int64_t>(time.elements[1].text) / 1000;
-    const std::int64_t offset = theirs - wall.time_since_epoch() / 1ms;
-    findings.push_back(clock_finding(server, offset));
+    findings.push_back(clock_finding(server,
+                                     leading_number<std::int64_t>(time.elements[0].text) * 1'000'000 +
+                                         leading_number<std::int64_t>(time.elements[1].text),
+                                     wall));
   }
   const Reply& info = (*more)[1];
   if (info.is_error()) {

@@ -10,7 +10,7 @@
 
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/replicas.h"
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
 
 namespace dlock::redis {
 

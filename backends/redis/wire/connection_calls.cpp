@@ -3,22 +3,19 @@
 #include <algorithm>
 
 #include "backends/redis/wire/connection.h"
+#include "lib/net/answer_wait.h"
 
 namespace dlock::redis {
 namespace {
 
-/// To wait for an answer after a stop: less than what a new connection may cost, which what comes next would need.
-constexpr Duration kLastWait = std::chrono::milliseconds(400);
 /// The server, a probe of it, whoever may not want it any more, and a timer.
 constexpr std::size_t kMostInterest = 4;
 
-/// One wait for the server, the time, and whoever may not want it any more.
-void wait_for(const Connection& connection, Clock& clock, TimePoint until, const Control* control) {
+std::vector<pollfd> interest_of(const Connection& connection) {
   std::vector<pollfd> fds;
   fds.reserve(kMostInterest);
   connection.add_interest(fds);
-  if (control != nullptr) control->add_interest(fds);
-  clock.wait(fds, earlier(until, connection.wake_at()));
+  return fds;
 }
 
 bool is_stopped(Control* control) { return control != nullptr && control->stop_requested(); }
@@ -38,7 +35,9 @@ Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by,
   for (;;) {
     if (auto went = connection.advance(now); !went) return went;
     if (connection.is_ready()) return {};
-    wait_for(connection, clock, connect_by, control);
+    std::vector<pollfd> fds = interest_of(connection);
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, earlier(connect_by, connection.wake_at()));
     now = clock.now();
     if (is_stopped(control)) {
       connection.close();
@@ -53,26 +52,22 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
   const std::size_t expected = connection.outstanding();
   std::vector<Reply> replies;
   replies.reserve(expected);
-  bool stopped = false;
-  for (bool waited = false;; waited = true) {
-    const TimePoint now = clock.now();
-    TRY(connection.advance(now));
+  AnswerWait wait(clock, until, control);
+  while (true) {
+    TRY(connection.advance(clock.now()));
     while (replies.size() < expected) {
       auto reply = connection.next_answer();
       if (!reply) break;
       replies.push_back(std::move(*reply));
     }
     if (replies.size() == expected) return replies;
-    if (waited && !stopped && is_stopped(control)) {
-      stopped = true;
-      until = std::min(until, now + kLastWait);
-    }
-    if (now >= until) {
+    if (wait.is_over()) {
       connection.close();
-      if (stopped) return cancelled();
+      if (wait.is_stopped()) return cancelled();
       return Error{ErrorCode::kUnavailable, connection.settings().endpoint.text() + " did not answer in time"};
     }
-    wait_for(connection, clock, waited ? until : std::min(until, now + kSoonAnswered), stopped ? nullptr : control);
+    std::vector<pollfd> fds = interest_of(connection);
+    wait.poll(fds, connection.wake_at());
   }
 }
 

@@ -61,17 +61,6 @@ Result<Lookup> begin(const Endpoint& server, TimePoint until, Clock& clock, Cont
   }
 }
 
-Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& clock, Control* control) {
-  while (true) {
-    if (auto found = lookup.take()) return std::move(*found);
-    if (control && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
-    if (clock.now() >= until) return Error{ErrorCode::kUnavailable, "the name service does not answer"};
-    std::vector<pollfd> fds{{lookup.fd(), POLLIN, 0}};
-    if (control) control->add_interest(fds);
-    clock.wait(fds, until);
-  }
-}
-
 constexpr Duration kAskNamesAgain = std::chrono::seconds(1);
 constexpr Duration kReadAgain = std::chrono::minutes(1);
 
@@ -240,7 +229,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
     }
     if (lookups.size() < kLookupsAtOnce && &server != last_server) continue;
     for (auto& [asked, pending] : lookups) {
-      const auto found = finish(pending, until, *clock_, control);
+      const auto found = pending.finish(*clock_, {until, control});
       if (!found) {
         last = found.error();
         last.message = "cannot reach " + asked->host + ": " + last.message;

@@ -8,7 +8,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "lib/base/runtime.h"
-#include "lib/rows/call_limit.h"
+#include "lib/keeper/call_limit.h"
 
 namespace dlock::zookeeper {
 

@@ -251,12 +251,5 @@ TEST_CASE("doctor judges what a server says of itself") {
   }
 }
 
-TEST_CASE("doctor warns of a connection that can be read on the way") {
-  CHECK(judge_encryption({"10.0.0.1", 3306, ""}, "").verdict == Verdict::kWarn);
-  CHECK(judge_encryption({"10.0.0.1", 3306, ""}, "TLS_AES_256_GCM_SHA384").verdict == Verdict::kOk);
-  CHECK(judge_encryption({"127.0.0.1", 3306, ""}, "").verdict == Verdict::kOk);
-  CHECK(judge_encryption({"", 0, "/run/m.sock"}, "").verdict == Verdict::kOk);
-}
-
 }  // namespace
 }  // namespace dlock::mysql::settings_test

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/net/database_url.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "lib/net/findings.h"
+#include "lib/net/meanings.h"
+
+namespace dlock::testing::database_url_test {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+Result<DatabaseUrl> database(const std::string& text) {
+  const auto url = BackendUrl::parse(text);
+  REQUIRE(url);
+  return database_url(*url);
+}
+
+TEST_CASE("what every database is told in its URL") {
+  const auto read = database("postgres://app:pw@h1,[::1]:6543/shop?ca-file=/dev/null&server-name=db");
+  REQUIRE(read);
+  CHECK(read->servers[0].text() == "h1:5432");
+  CHECK(read->servers[1].text() == "[::1]:6543");
+  CHECK(read->user == "app");
+  CHECK(read->password == "pw");
+  CHECK(read->database == "shop");
+  CHECK(read->tls->server_name == "db");
+  CHECK(read->store.find("pw") == std::string::npos);
+  CHECK(database("mysql:///db?socket=/run/m.sock")->servers[0].text() == "/run/m.sock");
+  CHECK_FALSE(database("postgres://h/db")->user.empty());
+}
+
+TEST_CASE("half of TLS, a file that cannot be read, and a socket beside a host are refused, saying why") {
+  for (const auto& [query, why] : std::map<std::string, std::string>{
+           {"h/db?cert-file=/dev/null", "takes both"},
+           {"h/db?cert-file=/dev/null&key-file=/dev/null", "cert-file and key-file mean nothing without ca-file"},
+           {"h/db?server-name=x", "server-name means nothing without ca-file"},
+           {"h/db?ca-file=/nowhere/ca.crt", "cannot read /nowhere/ca.crt"},
+           {"h/db?socket=/run/m.sock", "a socket and hosts"},
+           {"/db?ca-file=/dev/null&socket=/run/m.sock", "means nothing with socket"}}) {
+    CAPTURE(query);
+    const auto read = database("postgres://" + query);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == ErrorCode::kMisconfigured);
+    CHECK(read.error().message.find(why) != std::string::npos);
+    CHECK_FALSE(read.error().next.empty());
+  }
+}
+
+TEST_CASE("a code means what the first row says that has it, or has its beginning") {
+  constexpr Meaning kTable[] = {{ErrorCode::kDenied, "% says no: ", "ask", "42501 28*"},
+                                {ErrorCode::kSystem, "%: ", "look", "42* 281"}};
+  CHECK(find_meaning(kTable, "42501") == &kTable[0]);
+  CHECK(find_meaning(kTable, "28P01") == &kTable[0]);
+  CHECK(find_meaning(kTable, "42601") == &kTable[1]);
+  CHECK(find_meaning(kTable, "2") == nullptr);
+  CHECK(find_meaning(kTable, "") == nullptr);
+  CHECK(error_of(kTable[0], "h:1", "100 %").message == "h:1 says no: 100 %");
+}
+
+TEST_CASE("doctor warns of a connection that can be read on the way") {
+  CHECK(encryption_finding({"10.0.0.1", 3306, ""}, false).verdict == Verdict::kWarn);
+  CHECK(encryption_finding({"10.0.0.1", 3306, ""}, true, "AES").what ==
+        "10.0.0.1:3306: encrypted (AES), certificate checked");
+  CHECK(encryption_finding({"127.0.0.1", 3306, ""}, false).verdict == Verdict::kOk);
+  CHECK(encryption_finding({"", 0, "/run/m.sock"}, false).verdict == Verdict::kOk);
+}
+
+TEST_CASE("doctor: one server that takes no changes is wrong if it is alone, and so are two that take them") {
+  CHECK(writes_finding("a", true, "a replica", true, "mysql").failure == ErrorCode::kUnavailable);
+  CHECK(writes_finding("a", true, "a replica", false, "mysql").verdict == Verdict::kOk);
+  const auto writes = writes_finding("a", false, "a replica", true, "mysql");
+  CHECK(writes.verdict == Verdict::kOk);
+  CHECK_FALSE(are_several_writable({writes}));
+  CHECK(are_several_writable({writes, writes}));
+}
+
+}  // namespace
+}  // namespace dlock::testing::database_url_test
