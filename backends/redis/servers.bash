@@ -9,6 +9,7 @@
 #  DLOCK_TEST_REDLOCK     five servers                 DLOCK_TEST_CLUSTER     three masters
 #  DLOCK_TEST_TAIR        tests/support/fake_tair.py
 #  DLOCK_TEST_SENTINEL    master, replica, three sentinels that call it "main"
+#  DLOCK_TEST_REDIS_REPLICA  that replica, which takes no changes
 need_programs redis-check-rdb redis-cli
 # shellcheck source=tests/support/redis.bash
 . tests/support/redis.bash
@@ -92,6 +93,7 @@ export DLOCK_TEST_REDIS_AUTH='$(redis_url auth)'
 export DLOCK_TEST_REDLOCK='redlock://$(list vote 5)'
 export DLOCK_TEST_TAIR='tair://127.0.0.1:$(port_of tair)'
 export DLOCK_TEST_CLUSTER='redis+cluster://$(list cluster 3)'
+export DLOCK_TEST_REDIS_REPLICA='$(redis_url replica)'
 export DLOCK_TEST_SENTINEL='redis+sentinel://$(list sentinel 3)/main'
 END
 }

@@ -9,10 +9,10 @@
 namespace dlock::testing {
 
 /// A row of backends/NAME/conformance.txt:
-///     lock|stock | NAME | VARIABLE | REST OF URL | what it cannot, the names of members of Fixture or StockFixture
+///     lock|stock|sealed | NAME | VARIABLE | REST OF URL | what it cannot, the names of members of Fixture
 /// and comments behind '#'.
 struct StoreRow {
-  std::string port;  ///< "lock" or "stock"
+  std::string port;  ///< "lock", "stock"; or "sealed": rows that can be read, where nothing may be written
   std::string name;
   std::string variable;  ///< of the environment: its server's URL (scripts/start-test-servers); kOwnDirectory: none
   std::string rest;      ///< what stands behind it

@@ -38,7 +38,7 @@ postgres_beginning() {
 local   all         all                             trust
 hostssl all         certified       127.0.0.0/8     cert
 host    all         guarded,reader  127.0.0.0/8     scram-sha-256
-host    all         app,owner,stranger,root  127.0.0.0/8  trust
+host    all         app,sealed,owner,stranger,root  127.0.0.0/8  trust
 host    replication root            127.0.0.0/8     trust
 END
     mv -T "$at.part" "$at"
