@@ -33,7 +33,11 @@ StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, const R
       request_{spec.name, spec.stock->id, spec.stock->quantity, spec.stock->lock_segment} {}
 
 std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& control) {
-  const auto next = [&](int start, const CallLimit& limit) { return reserve(start, limit); };
+  const auto next = [&](int start, const CallLimit& limit) {
+    auto answer = reserve(start, limit);
+    if (answer && !std::holds_alternative<StockTaken>(*answer)) answer_who(control, limit);
+    return answer;
+  };
   const auto pause = [&](const StockInProgress::Turn& turn, Duration length, const CallLimit& limit) {
     return stock_->wait_for(request_.stock, turn, length, limit);
   };
@@ -58,6 +62,18 @@ Result<StockAnswer> StockHold::reserve(int start, const CallLimit& limit) {
   auto answer = stock_->reserve(request_, spec_.owner, spec_.ttl, start, limit);
   unknown_ = !answer && (unknown_ || is_unknown(answer.error()));
   return answer;
+}
+
+/// With the requests that hold the locks of segments; of those that have only set items aside nothing is known.
+void StockHold::answer_who(Control& control, const CallLimit& limit) {
+  if (!control.take_who()) return;
+  LockState state{.name = spec_.name, .store = stock_->store(), .holders = {}, .waiters = {}};
+  if (const auto seen = stock_->show(request_.stock, limit)) {
+    for (const StockSegment& segment : seen->segments) {
+      if (segment.locked_by) state.holders.emplace_back().reason = "request " + segment.locked_by->text();
+    }
+  }
+  control.tell(Waiting{std::move(state)});
 }
 
 TimePoint StockHold::behind_the_wait(Duration budget) const {

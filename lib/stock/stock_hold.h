@@ -31,6 +31,7 @@ class StockHold final : public LockDriver {
 
  private:
   Result<StockAnswer> reserve(int start, const CallLimit& limit);
+  void answer_who(Control& control, const CallLimit& limit);
   TimePoint behind_the_wait(Duration budget) const;
   void give_back(TimePoint until);
 

@@ -356,12 +356,14 @@ _mode_lock() {
   [[ "$output" == *"1 set aside, locked by 1"* ]]
   run -75 dlock stock run "$phone" --mode lock -n -- touch ran
   [[ "$output" == *"$phone: other commands hold the locks of its segments"*"dlock stock resize"* ]]
-  start_watched run3 dlock stock run "$phone" --mode lock --id 3 -- touch third
+  start_watched run3 dlock stock run "$phone" --mode lock --id 3 -- touch third 2>told
+  wait_until grep -q "waiting for $phone, 1 s - held by somebody and 1 more: request [12]$" told
   run -0 dlock stock take "$phone" # does not care about locks
   [ ! -e third ]
   touch go
   for i in 1 2 3; do [ "$(how_ended "run$i")" = "exit 0" ]; done
   [ -e third ]
+  grep -q "got $phone after" told
   [ ! -e ran ]
   is total 2
   run -0 dlock stock run "$phone" --mode lock --qty 2 -- true # gathered
