@@ -79,7 +79,7 @@ bool StockCalls::wait_for(const LockName& name, const std::string& key, Duration
   if (!listens || !*listens) return rest(clock_, std::min(limit.until, now + pause), limit.control);
   const std::vector<std::string> keys{key};
   const auto look = rows_->read(name, keys, limit);  // it may have gone before
-  told_ = look && look->rows.front().version == 0;
+  told_ = look && look->rows.front().text.empty();
   if (!look || told_) return !limit.control || !limit.control->stop_requested();
   return hear(std::min(limit.until, now + kLongestListening), limit.control);
 }

@@ -41,11 +41,11 @@ class StockCalls {
   std::vector<Result<Rows::Number>> commit_each(const LockName& name, const std::vector<Rows::Commit>& commits,
                                                 Rows::Tell tell, const CallLimit& limit);
 
-  /// Waits until the row `key` is told to be gone, for a second at most; where nobody is told, for `pause`. False:
+  /// Waits until the row `key` is told to be empty, for a second at most; where nobody is told, for `pause`. False:
   /// limit.control wants an end.
   bool wait_for(const LockName& name, const std::string& key, Duration pause, const CallLimit& limit);
 
-  /// Whether that ended because it was told, or gone before.
+  /// Whether that ended because it was told, or empty before.
   bool is_told() const { return told_; }
 
   /// Asks again while the store is unavailable: for what changes nothing.

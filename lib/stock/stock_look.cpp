@@ -69,14 +69,14 @@ std::vector<Quantity> StockLook::quantities() const {
 std::vector<Quantity> StockLook::unlocked() const {
   auto have = quantities();
   for (const auto& [segment, row] : locks) {
-    if (row.version != 0) have[static_cast<std::size_t>(segment)] = 0;
+    if (!row.text.empty()) have[static_cast<std::size_t>(segment)] = 0;
   }
   return have;
 }
 
 bool StockLook::is_locked(int segment) const {
   const auto lock = locks.find(segment);
-  return lock != locks.end() && lock->second.version != 0;
+  return lock != locks.end() && !lock->second.text.empty();
 }
 
 std::optional<LockName> StockLook::lock_holder(int segment) const {
@@ -89,7 +89,7 @@ StockInProgress::Turn StockLook::turn(int by_chance) const {
   std::vector<std::pair<int, std::int64_t>> held;
   std::int64_t first = now_us;
   for (const auto& [segment, row] : locks) {
-    if (row.version == 0) continue;
+    if (row.text.empty()) continue;
     held.emplace_back(segment, row.written_us);
     first = std::min(first, row.written_us);
   }
@@ -100,7 +100,7 @@ StockInProgress::Turn StockLook::turn(int by_chance) const {
 
 bool StockLook::has_old_locks() const {
   return std::any_of(locks.begin(), locks.end(), [&](const auto& one) {
-    return one.second.version != 0 && now_us - one.second.written_us >= kOldLockUs;
+    return !one.second.text.empty() && now_us - one.second.written_us >= kOldLockUs;
   });
 }
 

@@ -23,7 +23,7 @@ struct StockLook {
   std::int64_t now_us = 0;
   std::optional<StockHead> head = {};        ///< nullopt: there is no such stock
   std::vector<SegmentCounts> segments = {};  ///< of all rows, if they were asked for
-  std::map<int, Rows::Row> locks = {};       ///< those that were asked for, by segment; version 0: it is free
+  std::map<int, Rows::Row> locks = {};       ///< those that were asked for, by segment; without text: free
   std::map<LockName, SeenRequest> requests = {};
   bool drawn = false;  ///< of a decision: items in `segments` have been promised to a step
 

@@ -29,7 +29,7 @@ std::string reservation_text(const RequestRecord& record, Duration ttl, std::opt
 void unlock(Rows::Commit& commit, const SeenRequest& seen) {
   if (!seen.locks) return;
   for (const StockPart& part : seen.record->parts) {
-    commit.push_back(remove(lock_row(part.segment), *seen.locks));
+    commit.push_back(put(lock_row(part.segment), *seen.locks, {}));
     commit.push_back({.kind = ChangeKind::kTell, .key = lock_row(part.segment)});
   }
 }
@@ -129,7 +129,7 @@ Rows::Commit reservation_commit(const LockName& id, const RequestRecord& record,
   Rows::Commit commit{put(request_row(id), 0, record_text(record)),
                       put(open_row(id), 0, reservation_text(record, ttl, version))};
   for (const StockPart& part : locks ? record.parts : StockParts()) {
-    commit.push_back(put(lock_row(part.segment), 0, id.text()));
+    commit.push_back({.kind = ChangeKind::kFill, .key = lock_row(part.segment), .text = id.text()});
   }
   return with_parts(std::move(commit), record.parts, {.quantity = -1, .reserved = 1, .taken = 1});
 }

@@ -19,11 +19,10 @@ namespace dlock {
 ///   segment/0 .. "QUANTITY RESERVED TAKEN REFUNDED": TAKEN counts what is set aside as well, so that it can be sold
 ///   request/ID   RECORD (request_record.h): of two with one id, one finds it there
 ///   open/ID      "TTL_US LOCKS RECORD", beside that of a reservation: it is over so long after this row was written.
-///   It
-///                says all that it takes to give it back, because a store forgets requests in time. LOCKS: "-", or the
-///                version of the locks that it holds, 0: this row's own
-///   lock/0 ..    the id of the reservation that holds this segment's lock; it comes and goes with it, so that whoever
-///                may give back the one gives back the other
+///                It says all that it takes to give it back, because a store forgets requests in time. LOCKS: "-", or
+///                the version of the locks that it holds, 0: this row's own
+///   lock/0 ..    the id of the reservation that holds this segment's lock, or nothing: filled and emptied with it, so
+///                that whoever may give back the one gives back the other
 ///
 /// A segment's row stays when the stock has fewer segments: what was set aside in it ends there, its items are moved to
 /// the others, and what comes back goes to its home_of(). Who takes needs to know nothing of that: whatever

@@ -105,10 +105,11 @@ Result<void> RowSession::pause(TimePoint until, const std::string& path, const C
 
 Result<bool> RowSession::listen(const std::string& path, const CallLimit& limit) {
   listens_to_.clear();
+  if (calls_) calls_->take_fired(path);
   TRY_ASSIGN(const auto seen, ask(ask_stat(path, true), limit));
   listens_to_ = path;
   listens_in_ = calls_.get();
-  calls_->take_fired(path);
+  listens_since_ = calls_->connections();
   return seen.code == Code::kNoNode;
 }
 
@@ -116,12 +117,13 @@ void RowSession::add_interest(std::vector<pollfd>& fds) const {
   if (!listens_to_.empty() && calls_) calls_->add_interest(fds);
 }
 
-/// A watch fires once: the next one is on its way before whoever has heard looks.
+/// A watch fires once: the next one is on its way before whoever has heard looks. Of what was there for a moment nobody
+/// hears in another connection.
 bool RowSession::heard() {
   if (listens_to_.empty()) return false;
   if (calls_) calls_->receive();
-  const bool ended =
-      !calls_ || calls_.get() != listens_in_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out();
+  const bool ended = !calls_ || calls_.get() != listens_in_ || calls_->state() != SessionState::kConnected ||
+                     calls_->connections() != listens_since_;
   const bool told = !ended && calls_->take_fired(listens_to_);
   if (told) calls_->forget(calls_->send(ask_stat(listens_to_, true)));
   if (ended) listens_to_.clear();

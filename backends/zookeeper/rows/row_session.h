@@ -50,7 +50,7 @@ class RowSession {
   /// Watches the node `path`, which is made now and then for a moment. False: it is there.
   Result<bool> listen(const std::string& path, const CallLimit& limit);
   void add_interest(std::vector<pollfd>& fds) const;
-  /// Whether it was made since the last call, or the session of the watch has ended, with which that is over.
+  /// Whether it was made since the last call, or the connection of the watch has ended, with which that is over.
   bool heard();
 
   /// As make_directory() of zookeeper/lock/store.h, with nodes that stay.
@@ -75,6 +75,7 @@ class RowSession {
   bool asked_ = false;                 ///< anything, ever
   std::string listens_to_;             ///< empty: to nothing
   const Calls* listens_in_ = nullptr;  ///< the session
+  int listens_since_ = 0;              ///< and which of its connections
 };
 
 }  // namespace dlock::zookeeper

@@ -89,6 +89,28 @@ Rows::Row ZookeeperRows::row_of(const Answer& answer) const {
   return {answer.data, number_of(answer.stat.mzxid), answer.stat.mtime * 1000};
 }
 
+/// Of two readings of one node the one that shows it as it was right after the transaction `newest`, which is the
+/// newest that the first reading of any node has seen; nullptr: neither is known to.
+const Answer* at_moment(const Answer& first, const Answer& again, std::int64_t newest) {
+  if (again.code == first.code && again.stat.mzxid == first.stat.mzxid) return &first;
+  if (again.code != Code::kOk) return nullptr;
+  if (again.stat.mzxid <= newest) return &again;
+  const bool is_next = again.stat.czxid == first.stat.czxid && again.stat.version == first.stat.version + 1;
+  return first.code == Code::kOk && is_next ? &first : nullptr;
+}
+
+/// All of them, each first and again, as they were at one moment; fewer: there is none that both readings show.
+std::vector<const Answer*> at_one_moment(std::span<const Answer> first, std::span<const Answer> again) {
+  std::int64_t newest = 0;
+  for (const Answer& one : first) newest = std::max(newest, one.stat.mzxid);
+  std::vector<const Answer*> shown;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const Answer* one = at_moment(first[i], again[i], newest);
+    if (one) shown.push_back(one);
+  }
+  return shown;
+}
+
 /// Everything is read twice: what was the same both times was so in between, and the sync says that this is now.
 Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const std::string> keys,
                                        const CallLimit& limit) {
@@ -101,8 +123,9 @@ Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const st
       return look;
     }
     std::vector<Request> requests{ask_sync(live())};
-    for (int twice = 0; twice < (keys.size() > 1 ? 2 : 1); ++twice) {
-      for (const std::string& key : keys) requests.push_back(ask_data(path_of(key)));
+    const bool twice = keys.size() > 1;
+    for (std::size_t i = 0; i < (twice ? 2 : 1) * keys.size(); ++i) {
+      requests.push_back(ask_data(path_of(keys[i % keys.size()])));
     }
     requests.push_back(ask_stat(live()));
     TRY_ASSIGN(const auto answers, session_.ask(requests, limit));
@@ -110,16 +133,15 @@ Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const st
       group_.reset();
       continue;
     }
-    bool same = true;
-    for (std::size_t i = 1; i <= keys.size(); ++i) {
-      const Answer& one = answers[i];
-      const Answer& again = keys.size() > 1 ? answers[i + keys.size()] : one;
-      same = same && one.code == again.code && one.stat.mzxid == again.stat.mzxid;
-      look.rows.push_back(row_of(one));
-      if (one.code == Code::kOk) session_.leader().at_least(one.stat.mtime, session_.now());
+    const auto nodes = std::span(answers).subspan(1, requests.size() - 2);
+    const auto shown = at_one_moment(nodes.first(keys.size()), nodes.last(keys.size()));
+    if (shown.size() < keys.size()) continue;
+    for (const Answer* one : shown) {
+      look.rows.push_back(row_of(*one));
+      if (one->code == Code::kOk) session_.leader().at_least(one->stat.mtime, session_.now());
     }
     look.now_us = session_.leader().time(session_.now()).value_or(0) * 1000;
-    if (same) return look;
+    return look;
   }
 }
 

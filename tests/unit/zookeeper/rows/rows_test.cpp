@@ -13,11 +13,13 @@ namespace dlock::zookeeper::rows_test {
 namespace {
 
 using namespace std::chrono_literals;
+using dlock::testing::add_to;
 using dlock::testing::FakeClock;
 using dlock::testing::put;
 using dlock::testing::rows_contract;
 using dlock::testing::RowsCase;
 using dlock::testing::RowsWorld;
+using dlock::testing::tell;
 using testing::FakeEnsemble;
 
 const LockName kGroup = *LockName::parse("phone");
@@ -88,9 +90,9 @@ TEST_CASE("zookeeper rows: what a write that raced has read is read again, and w
   World w;
   const auto a = w.client(), b = w.client();
   REQUIRE(a->commit(kGroup, {put("n/0", "9")}, w.limit()));
-  REQUIRE(b->commit(kGroup, {dlock::testing::add_to("n/0", {-1})}, w.limit()));
+  REQUIRE(b->commit(kGroup, {add_to("n/0", {-1})}, w.limit()));
   REQUIRE(b->commit(kGroup, {dlock::testing::clear_group()}, w.limit()));
-  const auto gone = a->commit(kGroup, {dlock::testing::add_to("n/0", {-1})}, w.limit());
+  const auto gone = a->commit(kGroup, {add_to("n/0", {-1})}, w.limit());
   REQUIRE(gone);
   CHECK(*gone == 0);
   const auto made = a->commit(kGroup, {put("n/0", "3")}, w.limit());
@@ -99,6 +101,61 @@ TEST_CASE("zookeeper rows: what a write that raced has read is read again, and w
   const auto look = b->read(kGroup, std::vector<std::string>{"n/0"}, w.limit());
   REQUIRE(look);
   CHECK(look->rows.front().text == "3");
+}
+
+TEST_CASE("zookeeper rows: what others change between the two readings of a look does not keep it from one moment") {
+  for (int i = 0; i < 100; ++i) {
+    const int at = 1 + i / 10, also = i % 10;
+    INFO("changes before requests " << at << " and " << also);
+    World w;
+    const auto a = w.client(), b = w.client();
+    REQUIRE(a->commit(kGroup, {put("n/1", "20"), put("n/2", "0"), put("n/3", "0")}, w.limit()));
+    REQUIRE(b->commit(kGroup, {add_to("n/1", {0})}, w.limit()));
+    const TimePoint began = w.clock.now();
+    bool inside = false;
+    int asked = 0;
+    w.ensemble.before_each = [&](FakeEnsemble::FakeSession&, const Request&) {
+      if (inside || (++asked != at && asked != also)) return;
+      inside = true;
+      CHECK(*b->commit(kGroup, {add_to("n/1", {-7}), add_to("n/3", {7})}, w.limit()) > 0);
+      inside = false;
+    };
+    const auto look = a->read(kGroup, std::vector<std::string>{"n/1", "n/2", "n/3"}, w.limit());
+    REQUIRE(look);
+    CHECK(std::stoi(look->rows[0].text) + std::stoi(look->rows[2].text) == 20);
+    if (also == 0) CHECK(w.clock.now() == began);  // nothing was read again
+  }
+}
+
+TEST_CASE("zookeeper rows: who is told while the answer to its listening is on its way hears that") {
+  World w;
+  const auto a = w.client(), b = w.client();
+  REQUIRE(b->commit(kGroup, {put("x", "1")}, w.limit()));
+  REQUIRE(a->read(kGroup, std::vector<std::string>{"x"}, w.limit()));
+  auto* session = w.ensemble.sessions.back();
+  bool asked = false;
+  w.ensemble.before_each = [&](FakeEnsemble::FakeSession&, const Request& one) { asked = asked || one.watch; };
+  session->looked_at = [&] {
+    if (std::exchange(asked, false)) CHECK(b->commit(kGroup, {put("y", "1"), tell("x")}, w.limit()));
+  };
+  const auto listens = a->listen(kGroup, "x", w.limit());
+  REQUIRE(listens);
+  CHECK(*listens);
+  CHECK(a->heard());
+}
+
+TEST_CASE("zookeeper rows: who listens hears that its connection has ended, and then nothing") {
+  World w;
+  const auto a = w.client(), b = w.client();
+  REQUIRE(b->commit(kGroup, {put("x", "1")}, w.limit()));
+  REQUIRE(*a->listen(kGroup, "x", w.limit()));
+  CHECK_FALSE(a->heard());
+  w.ensemble.sessions.back()->go_down();
+  CHECK(a->heard());
+  CHECK_FALSE(a->heard());
+  REQUIRE(*a->listen(kGroup, "x", w.limit()));
+  CHECK(b->commit(kGroup, {put("y", "1"), tell("x")}, w.limit()));
+  CHECK(a->heard());
 }
 
 }  // namespace dlock::zookeeper::rows_test
