@@ -210,8 +210,7 @@ void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish
   const auto sight_of = [&](int races) -> std::optional<Sight> {
     if (races == 0 && (!one.locks || comes_back)) return std::nullopt;
     if (!one.locks) return Sight{true};
-    const bool all = one.start % kAllLocksOnceIn == 0 || races > (comes_back ? 1 : 0);
-    return Sight{all, one.start};
+    return Sight{(!comes_back && one.start % kAllLocksOnceIn == 0) || steps.front().wants_all, one.start};
   };
   settle(name, steps, sight_of, reserves ? Rows::Tell::kNumber : Rows::Tell::kMade, decide, limit);
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -43,13 +43,17 @@ Rows::Commit wait_for_locks(const StockLook& look, Step& step, const Wish& wish)
   return {};
 }
 
-/// The first segment whose lock is free, whatever it has.
+/// The first segment whose lock is free, whatever it has. Who was refused although nobody had it has not enough there.
 Rows::Commit decide_by_locks(const StockLook& look, int first, Step& step, const Wish& wish) {
+  const auto tried = std::exchange(step.tried, std::nullopt);
+  const auto lock = tried ? look.locks.find(tried->first) : look.locks.end();
+  step.wants_all = lock != look.locks.end() && lock->second.version == tried->second;
+  if (step.wants_all) return {};
   for (int i = 0; i < look.head->segments; ++i) {
     const int segment = (first + i) % look.head->segments;
-    if (look.locks.contains(segment) && !look.is_locked(segment)) {
-      return deduct_parts(step, wish, {{segment, wish.quantity}});
-    }
+    if (!look.locks.contains(segment) || look.is_locked(segment)) continue;
+    step.tried = {segment, look.locks.at(segment).version};
+    return deduct_parts(step, wish, {{segment, wish.quantity}});
   }
   return wait_for_locks(look, step, wish);
 }

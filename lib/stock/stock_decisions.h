@@ -18,6 +18,9 @@ struct Step {
   std::optional<StepAnswer> promised = {};  ///< once its commit is made; without one there is more to do then
   bool unmet = false;                       ///< refused, as `promised` says, but something may come back
   bool prolonged = false;                   ///< it was set aside before
+  /// The segment whose lock it wanted last, whatever that segment has, and the lock's version, if it was seen.
+  std::optional<std::pair<int, Rows::Number>> tried = {};
+  bool wants_all = false;  ///< nobody has had that lock since, so the segment is short: all are to be looked at
 };
 using Steps = std::vector<Step>;
 

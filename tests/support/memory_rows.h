@@ -34,7 +34,8 @@ struct RowShelf {
   std::map<LockName, std::map<std::string, Rows::Row>> groups;
   std::map<LockName, Rows::Number> last;
   int calls = 0;
-  int fault_at = 0;  ///< the number of the call that fails; 0: none
+  std::size_t shown = 0;  ///< rows, by all reads
+  int fault_at = 0;       ///< the number of the call that fails; 0: none
   Fault fault = Fault::kBefore;
   std::function<void()> between = {};  ///< before each call: what others do
   bool refuses_writes = false;         ///< but answers reads
@@ -52,6 +53,7 @@ class MemoryRows final : public Rows {
     if (begin()) return cut_off();
     Look look{{}, shelf_.now_us()};
     for (const std::string& key : keys) look.rows.push_back(row(group, key));
+    shelf_.shown += keys.size();
     return end() ? Result<Look>(cut_off()) : std::move(look);
   }
 

@@ -247,6 +247,7 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
     auto all = changes(name, rows, clears);
     if (!clears) add_tells(all, told);
     TRY(write(name, all, zxid, again, limit));
+    freshly = again;  // the answer to a write that was refused is not from long ago
     if (again) continue;
     for (Number& number : numbers) number = number == 0 ? 0 : static_cast<Number>(ahead + zxid);
     if (clears) {

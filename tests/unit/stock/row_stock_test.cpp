@@ -335,6 +335,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "stock on rows: who was beaten to a lock looks at some locks again, at all segments only if the free one is "
+    "short") {
+  World w;
+  w.create(100, 100);
+  const auto rows_for = [&](const StockRequest& request) {
+    const std::size_t before = w.shelf.shown;
+    const auto got = w.a->reserve(request, Owner::random(), 1h, 1, w.limit());
+    REQUIRE(got);
+    CHECK(std::holds_alternative<StockTaken>(*got));
+    return w.shelf.shown - before;
+  };
+  REQUIRE(w.a->take({kPhone, name_of("known", 1), 1}, 50, w.limit()));
+  bool beaten = false;
+  w.shelf.between = [&] {
+    if (w.shelf.shown == 0 || std::exchange(beaten, true)) return;
+    REQUIRE(w.b->reserve({kPhone, name_of("other", 1), 1, true}, Owner::random(), 1h, 1, w.limit()));
+  };
+  w.shelf.shown = 0;
+  CHECK(rows_for({kPhone, name_of("o", 1), 1, true}) < 100);
+  CHECK(beaten);
+  CHECK(rows_for({kPhone, name_of("o", 2), 2, true}) > 100);
+}
+
 TEST_CASE("stock on rows: what comes back to a segment that is used no more goes to another one") {
   World w;
   w.create(10, 5);
