@@ -5,11 +5,12 @@
 #include "backends/mysql/bound/lock.h"
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/lease/admin.h"
-#include "backends/mysql/lease/lock.h"
 #include "backends/mysql/row/admin.h"
 #include "backends/mysql/row/store.h"
+#include "backends/mysql/rows/rows.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
+#include "lib/row_lock/row_lock.h"
 
 namespace dlock {
 namespace {
@@ -53,7 +54,8 @@ Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const
   const mysql::Dial dial = mysql::connect_by_connector;
   switch (settings.strategy) {
     case Strategy::kLease:
-      return std::unique_ptr<LockDriver>(std::make_unique<mysql::LeaseLock>(std::move(settings), dial, spec, runtime));
+      return std::unique_ptr<LockDriver>(std::make_unique<RowLock>(
+          mysql::make_lock_rows(std::move(settings), dial, spec.ttl, runtime), spec, runtime));
     case Strategy::kSession:
     case Strategy::kRow:
       TRY(check_bound(spec, settings));

@@ -2,9 +2,11 @@
 #include "lib/row_lock/record_store.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "lib/base/random.h"
 #include "lib/keeper/insist.h"
+#include "lib/rows/row_queue.h"
 
 namespace dlock {
 namespace {
@@ -26,6 +28,12 @@ std::vector<std::string> woken(const RecordReading& read, const LockRecord& next
 
 }  // namespace
 
+void list_more_waiters(LockState& state, std::vector<Participant> more) {
+  std::vector<Participant> all = std::move(state.waiters);
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  list_waiters(state, std::move(all));
+}
+
 Duration race_rest(int races) { return jitter(std::min(kLongestRest, kShortestRest * (1 << std::min(races, 8)))); }
 
 Result<RecordReading> RecordStore::understood(const Rows::Row& row, StoreTime now, TimePoint sent) const {
@@ -44,9 +52,12 @@ Result<RecordReading> RecordStore::read(const CallLimit& limit) {
 
 /// As it is after that commit, by the clock that numbers it.
 Result<std::optional<RecordReading>> RecordStore::commit(const Rows::Commit& commit, const std::string& text,
-                                                         const CallLimit& limit) {
+                                                         bool leaves, const CallLimit& limit) {
   const TimePoint sent = clock_.now();
-  TRY_ASSIGN(const auto number, rows_.commit(name_, commit, limit));
+  RowQueue* queue = leaves ? rows_.queue() : nullptr;
+  const bool head = queue && queue->at_head();
+  TRY_ASSIGN(const auto number,
+             head ? queue->commit_and_leave(name_, commit, limit) : rows_.commit(name_, commit, limit));
   if (number == 0) return std::optional<RecordReading>();
   const auto at = static_cast<StoreTime>(number);
   TRY_ASSIGN(auto written, understood({text, number, at}, at, sent));
@@ -55,7 +66,7 @@ Result<std::optional<RecordReading>> RecordStore::commit(const Rows::Commit& com
 
 Result<std::optional<RecordReading>> RecordStore::take_free(const LeaseAsk& ask, const CallLimit& limit) {
   const std::string text = encode_record(first_record(ask));
-  return commit({{.kind = Change::Kind::kFill, .key = kLockRow, .text = text}}, text, limit);
+  return commit({{.kind = Change::Kind::kFill, .key = kLockRow, .text = text}}, text, false, limit);
 }
 
 Result<std::optional<RecordReading>> RecordStore::write(const RecordReading& read, const Next& next,
@@ -67,7 +78,7 @@ Result<std::optional<RecordReading>> RecordStore::write(const RecordReading& rea
   std::vector<std::string> tell = woken(read, next.record);
   tell.insert(tell.end(), next.tell.begin(), next.tell.end());
   for (std::string& owner : tell) all.push_back({.kind = Change::Kind::kTell, .key = std::move(owner)});
-  return commit(all, text, limit);
+  return commit(all, text, next.leaves, limit);
 }
 
 Result<std::optional<RecordStore::Rewritten>> RecordStore::rewrite(const Make& make, const CallLimit& limit,
@@ -92,6 +103,14 @@ Result<std::optional<RecordStore::Rewritten>> RecordStore::rewrite(const Make& m
     }
   };
   return insist(clock_, limit.until, kAskAgainPause, attempt, limit.control).answer;
+}
+
+Result<void> RecordStore::add_queue(LockState& state, const CallLimit& limit) {
+  RowQueue* queue = rows_.queue();
+  if (!queue) return {};
+  TRY_ASSIGN(auto waiting, queue->waiters(&name_, limit));
+  list_more_waiters(state, std::move(waiting[name_.text()]));
+  return {};
 }
 
 Result<bool> RecordStore::forget(const Rows::Row& free, const CallLimit& limit) {

@@ -12,6 +12,9 @@
 
 namespace dlock {
 
+/// Behind those who are listed.
+void list_more_waiters(LockState& state, std::vector<Participant> more);
+
 /// Before a record is read again that another was faster to change: where a hundred change it at the same time, most of
 /// what they send would be in vain.
 Duration race_rest(int races);
@@ -34,6 +37,7 @@ class RecordStore {
     LockRecord record;
     StoreTime before = 0;                ///< written only before this moment; 0: at any time
     std::vector<std::string> tell = {};  ///< to these owners, beside those who may go now
+    bool leaves = false;                 ///< and the head of the store's queue is left
   };
   /// Replaces the record that was read, and tells who is next if this makes room. nullopt: another was faster, or it is
   /// too late.
@@ -49,11 +53,14 @@ class RecordStore {
   Result<std::optional<Rewritten>> rewrite(const Make& make, const CallLimit& limit, bool* unanswered = nullptr,
                                            std::optional<RecordReading> known = {});
 
+  /// Lists those in the store's own queue, too.
+  Result<void> add_queue(LockState& state, const CallLimit& limit);
+
   /// Forgets all of a free lock whose row, without a text, was read. False: it is not as it was.
   Result<bool> forget(const Rows::Row& free, const CallLimit& limit);
 
  private:
-  Result<std::optional<RecordReading>> commit(const Rows::Commit& commit, const std::string& text,
+  Result<std::optional<RecordReading>> commit(const Rows::Commit& commit, const std::string& text, bool leaves,
                                               const CallLimit& limit);
   Rows& rows_;
   const LockName name_;

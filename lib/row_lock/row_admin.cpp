@@ -7,12 +7,18 @@
 
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
+#include "lib/rows/row_queue.h"
 
 namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
 using Next = RecordStore::Next;
+
+LockState moved(LockState state, StoreTime now, WallTime asked, WallTime answered) {
+  move_to_our_clock(state, wall_time(now), asked, answered);
+  return state;
+}
 
 constexpr Duration kRemembered = 24h;  ///< how long the version of a free lock is kept
 
@@ -26,39 +32,58 @@ std::vector<std::string> owners_of(const LockRecord& record) {
 
 }  // namespace
 
-LockState RowAdmin::shown(const LockName& name, const RecordReading& reading, WallTime asked, WallTime answered) const {
+LockState RowAdmin::shown(const LockName& name, const RecordReading& reading) const {
   LockState state = state_of(reading.record, name, store(), reading.now);
-  move_to_our_clock(state, wall_time(reading.now), asked, answered);
   state.ever_taken = reading.record.version != 0;
   state.forgets = true;
   return state;
 }
 
+Result<RowAdmin::Waiters> RowAdmin::all_waiters() {
+  RowQueue* queue = locks_->queue();
+  return queue ? queue->waiters(nullptr, soon()) : Waiters();
+}
+
 Result<LockState> RowAdmin::inspect(const LockName& name) {
   const WallTime asked = runtime_.clock.wall();
   TRY_ASSIGN(const auto reading, lock(name).read(soon()));
-  return shown(name, reading, asked, runtime_.clock.wall());
+  const WallTime answered = runtime_.clock.wall();
+  LockState state = shown(name, reading);
+  TRY(lock(name).add_queue(state, soon()));
+  return moved(std::move(state), reading.now, asked, answered);
 }
 
 Result<KnownLocks> RowAdmin::known_locks() {
   TRY_ASSIGN(const auto found, locks_->survey(kLockRow, Rows::Which::kFilled, soon()));
+  TRY_ASSIGN(const auto waiting, all_waiters());
   KnownLocks known;
   for (const auto& [name, row] : found.rows) known.names.push_back(name);
+  for (const auto& [text, waiters] : waiting) {
+    if (auto name = LockName::parse_stored(text)) known.names.push_back(std::move(*name));
+  }
   return known;
 }
 
-/// One question for all of them.
+/// One question for all of them, and one for who waits in the store's queue.
 std::vector<Result<LockState>> RowAdmin::inspect_some(std::span<const LockName> names) {
   const WallTime asked = runtime_.clock.wall();
   auto found = locks_->survey(kLockRow, Rows::Which::kFilled, soon());
   if (!found) return {found.error()};
   const WallTime answered = runtime_.clock.wall();
+  auto waiting = all_waiters();
+  if (!waiting) return {waiting.error()};
   std::map<LockName, Rows::Row> rows;
   for (auto& [name, row] : found->rows) rows.emplace(name, std::move(row));
   std::vector<Result<LockState>> states;
   for (const LockName& name : names) {
     auto reading = lock(name).understood(rows[name], found->now_us, {});
-    states.push_back(reading ? Result<LockState>(shown(name, *reading, asked, answered)) : reading.error());
+    if (!reading) {
+      states.push_back(reading.error());
+      continue;
+    }
+    LockState state = shown(name, *reading);
+    list_more_waiters(state, std::move((*waiting)[name.text()]));
+    states.push_back(moved(std::move(state), reading->now, asked, answered));
   }
   return states;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,7 +44,9 @@ class RowAdmin : public AdminCommon {
   void forget_ping(const LockName& name) override;
 
   RecordStore lock(const LockName& name) { return RecordStore(*locks_, name, runtime_.clock); }
-  LockState shown(const LockName& name, const RecordReading& reading, WallTime asked, WallTime answered) const;
+  LockState shown(const LockName& name, const RecordReading& reading) const;
+  using Waiters = std::map<std::string, std::vector<Participant>>;
+  Result<Waiters> all_waiters();
 };
 
 }  // namespace dlock

@@ -11,6 +11,7 @@
 #include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/row_lock/record_store.h"
+#include "lib/rows/row_queue.h"
 
 namespace dlock {
 
@@ -23,6 +24,15 @@ namespace dlock {
 ///   held:   alone: written at the version, before the lease is over               one round trip
 ///           with others: read --> written
 ///   given back: alone: emptied at the version                                     one round trip
+///
+/// Where the store has a queue of its own (RowQueue), it stands before all that:
+///
+///   head is free:  filled, and read                         --> held, at the head     one round trip
+///   head is taken: wait --> woken --> filled                --> held
+///   head is ours, but not the lock (it has readers, is left to no process, or its holder lost its connection): as
+///   above
+///
+/// An exclusive holder stays at the head, so its release wakes the first waiter alone. Others pass.
 ///
 /// A waiter that was not heard of for some seconds is passed over.
 class RowLock final : public LockDriver, private Acquirer {
@@ -48,6 +58,10 @@ class RowLock final : public LockDriver, private Acquirer {
   void withdraw() override;
 
   Step take_or_queue(bool first, Control& control);
+  Result<RecordReading> look(bool fills, Control& control);
+  RowQueue* queue() const;
+  bool passes_soon();
+  void wait_in_queue(std::optional<TimePoint> until, Control& control);
   Step decide(const RecordReading& reading, Control& control);
   Step stand_in_queue(const RecordReading& reading, Control& control);
   CallLimit limit(Control& control) const;
@@ -56,6 +70,7 @@ class RowLock final : public LockDriver, private Acquirer {
   Duration look_pause();
   bool is_alone() const;
   Renewal renewed(const RecordReading& written);
+  Result<RecordReading> look_again(const CallLimit& limit);
   Result<Renewal> renew_what_is_read(const CallLimit& limit);
   std::string why_lost(const RecordReading& reading) const;
   Result<void> give_back(TimePoint until);
@@ -66,12 +81,18 @@ class RowLock final : public LockDriver, private Acquirer {
   RecordStore store_;
   const LeaseAsk ask_;
   const std::string owner_;
+  const std::string text_;  ///< of the record of a free lock that we take
   Acquisition acquisition_;
   Control* control_ = nullptr;          ///< of acquire(), polled while it is held as well
   std::optional<RecordReading> seen_;   ///< as it was read or written last; nullopt: not known any more
   std::optional<bool> listens_;         ///< in the queue; nullopt: not asked yet, or it may have ended
   std::optional<TimePoint> listen_at_;  ///< while it is held
-  bool queued_ = false;
+  std::optional<RecordReading> came_with_turn_;
+  bool waits_in_queue_ = false;        ///< of the store: the connection is not free for questions
+  bool admits_ = false;                ///< the lock was free for us, but another waiter is at the head
+  int quick_ = 0;                      ///< attempts while the head was being passed by others
+  StoreTime since_ = 0;                ///< when we began to wait
+  bool queued_ = false;                ///< in the record
   TimePoint next_beat_{};              ///< of the place in the queue
   std::size_t place_ = 0;              ///< in the queue: so many stand before us
   std::optional<Duration> remaining_;  ///< until something ends by itself that keeps us out

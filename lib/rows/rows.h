@@ -28,6 +28,8 @@ struct RowSpace {
   bool sure_reads = true;
 };
 
+class RowQueue;
+
 /// THE PORT of a store that can keep rows: small texts under keys, in groups; what is read and changed together is one
 /// group (one stock, one lock). What follows from rows is written once, in lib. tests/conformance/rows_test.cpp has a
 /// case for each sentence here. Single-threaded.
@@ -115,6 +117,9 @@ class Rows {
   Result<Number> commit(const LockName& group, const Commit& one, const CallLimit& limit) {
     return std::move(commit_each(group, {&one, 1}, Tell::kNumber, limit).front());
   }
+
+  /// The queue of the store itself (row_queue.h), if it has one beside these rows.
+  virtual RowQueue* queue() { return nullptr; }
 
   // How who waits is woken. A store that tells nobody leaves it at this; then who waits looks now and then.
 

@@ -117,7 +117,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 @test "a key is data, whatever it says; 255 bytes of it fit" {
   local strange long strategy
   printf -v long '%0255d' 7
-  for strange in "x'; DROP TABLE dlock_lock; -- " 'a"b`c\d' '%' '_' 'NULL' "x'6b'" '🙂' "$long"; do
+  for strange in "x'; DROP TABLE dlock_data; -- " 'a"b`c\d' '%' '_' 'NULL' "x'6b'" '🙂' "$long"; do
     for strategy in lease session row unique occupy; do
       hold_lock -b "$DLOCK_TEST_MYSQL?strategy=$strategy" "$strange"
       run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL?strategy=$strategy" "$strange" -- true

@@ -78,8 +78,8 @@ REDIS
     old_token=$(now_us)
     local until=$((old_token + $1 * 1000)) who=$'old-host\x1f4711\x1fdeploy\x1frelease 1.9'
     mariadb --no-defaults -h 127.0.0.1 -P "$(port_of mysql)" -u app locks <<SQL
-REPLACE dlock_lock VALUES ('lease', '$key', $old_token, $old_token, 'x', 0, 1, UTC_TIMESTAMP(6) + INTERVAL $1 * 1000 MICROSECOND,
-  '$old_owner $old_token $old_token $until 0 0 $old_owner $who\n');
+REPLACE dlock_data (space, name, id, version, text)
+  VALUES ('lock', '$key', 'lock', $old_token, 'x 0\nh $old_owner $old_token $old_token $until 0 $who\n');
 SQL
   }
   old_end() { :; }

@@ -204,24 +204,19 @@ refused_soon() { # STATUS PATTERN
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
-# Ids of sessions begin anew with the server, and a lease without a process keeps its old one.
-# bats test_tags=all
-@test "force-release of a lease from before a restart ends no session that has its number by now" {
-  run -0 dlock acquire --ttl 1h old
-  local id innocent
-  id=$(sql one "SELECT REGEXP_REPLACE(holders, '^([^ ]+ ){5}([0-9]+) (.|\n)*', '\\\\2') FROM locks.dlock_lock WHERE name = 'old'")
-  kill_server one
-  restart_mysql one
-  start_watched a dlock run --ttl 20s k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
-  wait_until is_held k
-  innocent=$(sql one "SELECT id FROM information_schema.processlist WHERE user = 'app'")
-  sql one "UPDATE locks.dlock_lock SET holders = REPLACE(holders, ' $id ', ' $innocent ') WHERE name = 'old'"
-  sql one "SELECT holders FROM locks.dlock_lock WHERE name = 'old'" | grep -q " $innocent "
-  run -0 dlock force-release --yes old
-  is_free old
-  sql_says one "SELECT COUNT(*) FROM information_schema.processlist WHERE id = $innocent" 1
-  touch go
-  [ "$(how_ended a)" = "exit 0" ]
+# Long before their next renewal; also in the moment in which they do not listen yet.
+@test "force-release and revoke reach whoever holds a lease at once, alone or with others" {
+  local mode how
+  for mode in '' --shared '--permits 2'; do
+    for how in 'force-release --yes' 'revoke --wait 30s'; do
+      # shellcheck disable=SC2086 # options
+      start_watched a dlock run -q --ttl 300s $mode k -- sh -c 'until [ -e go ]; do sleep 0.1; done'
+      wait_until is_held k
+      # shellcheck disable=SC2086
+      run -0 dlock $how k
+      [ "$(how_ended a)" = "exit 79" ]
+    done
+  done
 }
 
 # bats test_tags=all

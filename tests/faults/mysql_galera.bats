@@ -44,7 +44,7 @@ node() { if (($1 % 2)); then echo "$n1"; else echo "$n2"; fi; }
   for i in {1..8}; do [ "$(how_ended "w$i")" = "exit 0" ]; done
   diff order <(seq 8)
   is_free k
-  [ "$(sql n1 "SELECT COUNT(*) FROM locks.dlock_lock WHERE strategy = 'queued'")" = 0 ]
+  [ "$(sql n1 "SELECT COUNT(*) FROM locks.dlock_data WHERE space = 'lock' AND text <> ''")" = 0 ]
 }
 
 @test "lease: a waiter that is killed, or gives up, is passed over on both nodes" {

@@ -79,7 +79,7 @@ for_others_only_open() {
   start_mysql_with_tables one
   use "$(mysql_url one)"
   two_locks
-  sql one "UPDATE locks.dlock_lock SET holders = 'of another program' WHERE name = 'closed'"
+  sql one "UPDATE locks.dlock_data SET text = 'of another program' WHERE space = 'lock' AND name = 'closed'"
   only_one_is_shown
 }
 

@@ -93,7 +93,7 @@ copy() {
 local/lock.cpp mv local/lock.cpp local/look.cpp
 mysql/bound/lock.cpp mv mysql/bound/lock.cpp mysql/bound/pinned_lock.cpp
 redis/native/admin.cpp mv redis/native/admin.cpp redis/native/commands.cpp
-redis/rows/store.cpp cp mysql/lease/store.cpp redis/rows/store.cpp
+redis/rows/store.cpp cp mysql/bound/store.cpp redis/rows/store.cpp
 toy mkdir toy
 zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` | `connection` |$/\1| | `connection` |/' README.md
 END
@@ -101,9 +101,9 @@ END
 
 @test "a port that is implemented outside its file is found" {
   copy
-  echo 'class X final : public LockDriver {' >>"$tree/backends/mysql/lease/store.h"
+  echo 'class X final : public LockDriver {' >>"$tree/backends/mysql/bound/store.h"
   echo 'class Y final : public LockAdmin {' >>"$tree/backends/redis/quorum/doctor.cpp"
   run -0 broken "$tree"
-  [[ $output == *mysql/lease/store.h* ]]
+  [[ $output == *mysql/bound/store.h* ]]
   [[ $output == *redis/quorum/doctor.cpp* ]]
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,6 +34,7 @@ struct RowShelf {
   int tellings = 0;
   std::map<LockName, std::map<std::string, Rows::Row>> groups;
   std::map<LockName, Rows::Number> last;
+  std::deque<const void*> line;  ///< in the queue of a store that has one, the head first (memory_queue.h)
   int calls = 0;
   std::size_t shown = 0;  ///< rows, by all reads
   int fault_at = 0;       ///< the number of the call that fails; 0: none
@@ -43,7 +45,7 @@ struct RowShelf {
 };
 
 /// A store that is this process's memory. Who waits for what is told waits on the clock.
-class MemoryRows final : public Rows {
+class MemoryRows : public Rows {
  public:
   explicit MemoryRows(RowShelf& shelf) : shelf_(shelf) {}
 

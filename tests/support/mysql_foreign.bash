@@ -15,7 +15,7 @@ teardown() { end_world; }
 # What the test before has left: sessions, which end when their clients have, rows, tables and an account.
 forget_others() {
   wait_until sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE user IN ('app', 'owner', 'operator')" 0
-  sql one "DELETE FROM locks.dlock_lock; DELETE FROM locks.dlock_row; DELETE FROM locks.dlock_unique; DELETE FROM locks.dlock_occupy;
+  sql one "DELETE FROM locks.dlock_data; DELETE FROM locks.dlock_row; DELETE FROM locks.dlock_unique; DELETE FROM locks.dlock_occupy;
     DROP USER IF EXISTS operator; DROP DATABASE IF EXISTS closed; DROP DATABASE shop; CREATE DATABASE shop"
 }
 

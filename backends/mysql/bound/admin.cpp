@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -33,17 +35,16 @@ bool has_stranger(const std::vector<Participant>& participants) {
 }  // namespace
 
 Result<BoundAdmin::HolderSession> BoundAdmin::holder_of(const LockName& name) {
-  LeaseStore record(servers_, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, servers_);
   TRY_ASSIGN(const auto holder, store.holder(soon()));
-  TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
+  TRY_ASSIGN(const auto reading, row(name).read(HolderRow::From::kAny, soon(), nullptr));
   if (reading.galera) return of_one_node(servers_.server(), settings_.strategy);
   if (holder == std::uint64_t{0}) return HolderSession{{}, 0, reading.now};
-  for (const LeaseHolder& one : reading.row.holders) {
-    const bool lives =
-        holder.has_value() ? *holder == one.connection : servers_.is_live_session(one.connection, soon());
-    if (lives) return HolderSession{{participant_of(one)}, one.connection, reading.now};
-  }
+  const HolderRecord& one = reading.record;
+  const auto lives = [&] {
+    return holder.has_value() ? *holder == one.connection : servers_.is_live_session(one.connection, soon());
+  };
+  if (!one.owner.empty() && lives()) return HolderSession{{participant_of(one)}, one.connection, reading.now};
   return HolderSession{{another_session(holder.value_or(0))}, holder.value_or(0), reading.now};
 }
 
@@ -64,7 +65,11 @@ Result<LockState> BoundAdmin::inspect(const LockName& name) {
 }
 
 Result<KnownLocks> BoundAdmin::known_locks() {
-  TRY_ASSIGN(auto names, live_names(servers_, settings_.strategy, soon()));
+  TRY_ASSIGN(auto names, recorded_names(servers_, settings_.strategy, soon()));
+  TRY_ASSIGN(const auto waiting, all_waiters(servers_, settings_.strategy, soon()));
+  for (const auto& [text, waiters] : waiting) {
+    if (auto name = LockName::parse_stored(text)) names.push_back(std::move(*name));
+  }
   return KnownLocks{std::move(names)};
 }
 
@@ -108,11 +113,22 @@ Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const Lock
 
 /// In the record, which the holder reads in its pings: to end its connection would take the lock from it.
 Result<void> BoundAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
-  const auto asked =
-      LeaseStore(servers_, settings_.strategy, name)
-          .rewrite([&](const LeaseRow& row, ServerTime /*now*/) { return ask_back(row, shown, by); }, soon());
-  if (!asked) return asked.error();
-  if (*asked) return {};
+  const auto ask = [&]() -> Result<bool> {
+    while (true) {
+      TRY_ASSIGN(const auto reading, row(name).read(HolderRow::From::kWritable, soon(), nullptr));
+      const HolderRecord& now = reading.record;
+      const bool same = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& one) {
+        return one.owner == now.owner && one.token.value() == now.token;
+      });
+      if (!same || !revocation_of(now.who).empty()) return same;
+      HolderRecord next = now;
+      next.who = with_revocation(now.who, by);
+      TRY_ASSIGN(const bool written, row(name).replace(now, next, soon()));
+      if (written) return true;
+    }
+  };
+  TRY_ASSIGN(const bool asked, insist(runtime_.clock, soon(), kAskAgainPause, ask).answer);
+  if (asked) return {};
   return has_stranger(shown.holders) ? cannot_be_asked(name, "another session has it") : other_holders(name);
 }
 
@@ -126,20 +142,14 @@ Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*
 
 /// Records of sessions that have ended; the lock itself went with them.
 Result<std::vector<Swept>> BoundAdmin::sweep(bool dry_run) {
-  TRY_ASSIGN(const auto live, live_names(servers_, settings_.strategy, soon()));
+  TRY_ASSIGN(const auto names, recorded_names(servers_, settings_.strategy, soon()));
   std::vector<Swept> swept;
-  for (const LockName& name : live) {
-    LeaseStore record(servers_, settings_.strategy, name);
-    TRY_ASSIGN(const auto reading, record.read(false, soon(), nullptr));
+  for (const LockName& name : names) {
+    TRY_ASSIGN(const auto reading, row(name).read(HolderRow::From::kAny, soon(), nullptr));
     TRY_ASSIGN(const auto holders, holder_of(name));
-    if (!holders.participants.empty() || reading.row.holders.empty()) continue;
-    if (!dry_run) {
-      LeaseRow next = reading.row;
-      next.holders.clear();
-      TRY_ASSIGN(const auto written, record.change(reading.row, next, soon(), nullptr));
-      if (written == Written::kNo) continue;
-    }
-    swept.push_back({name, "the record of a session that has ended"});
+    if (!holders.participants.empty() || reading.record.owner.empty()) continue;
+    TRY_ASSIGN(const bool gone, dry_run ? Result<bool>(true) : row(name).clear(reading.record.token, soon()));
+    if (gone) swept.push_back({name, "the record of a session that has ended"});
   }
   return swept;
 }

@@ -6,6 +6,7 @@
 
 #include "backends/mysql/bound/store.h"
 #include "backends/mysql/connection/admin.h"
+#include "backends/mysql/connection/record.h"
 
 namespace dlock::mysql {
 
@@ -31,9 +32,10 @@ class BoundAdmin final : public MysqlAdmin {
   struct HolderSession {
     std::vector<Participant> participants;
     std::uint64_t session = 0;  ///< the server's id of its session; 0: not known, as that of a row without a record
-    ServerTime now = 0;
+    StoreTime now = 0;
   };
 
+  HolderRow row(const LockName& name) { return HolderRow(servers_, settings_.strategy, name); }
   Result<HolderSession> holder_of(const LockName& name);
   Result<void> end_holder(const LockName& name, std::uint64_t session, TimePoint until);
 };

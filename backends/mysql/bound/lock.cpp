@@ -73,20 +73,18 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const TimePoint now = runtime_.clock.now();
   const TimePoint until = acquisition_.patience().attempt_end(now);
   if (!std::exchange(got_it_, false)) {
-    const auto record = record_.read(false, until, &control);
-    if (!record) return Failed{record.error()};
-    if (record->galera) return Failed{of_one_node(servers_.server(), settings_.strategy)};
-    session_ = record->connection;
-    if (since_ == 0) since_ = record->now;
+    const auto seen = record_.read(HolderRow::From::kWritable, until, &control);
+    if (!seen) return Failed{seen.error()};
+    if (seen->galera) return Failed{of_one_node(servers_.server(), settings_.strategy)};
+    session_ = seen->connection;
+    if (since_ == 0) since_ = seen->now;
     if (const auto takes = takes_changes(until, control); !takes) return Failed{takes.error()};
-    return take(*record, until, control);
+    return take(until, control);
   }
   // The lease counts from a request that the connection answered after it had the lock.
-  LeaseReading record;
-  record.sent = now;
   const AnswerOrFailure answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
-  return granted(record, until, control);
+  return granted(now, until, control);
 }
 
 /// Asked of a server that has refused the record: who takes the lock there and has to give it back again is a holder to
@@ -99,7 +97,7 @@ Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& contro
   return {};
 }
 
-Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::take(TimePoint until, Control& control) {
   if (const auto connected = servers_.connect(until, &control); !connected) return Failed{connected.error()};
   if (prepared_ != servers_.generation()) {
     const int seconds = wait_seconds({}, runtime_.clock.now());
@@ -108,8 +106,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
     }
     prepared_ = servers_.generation();
   }
-  LeaseReading taken = record;
-  taken.sent = runtime_.clock.now();
+  const TimePoint sent = runtime_.clock.now();
   const auto got = store_.try_it(until, &control);
   if (!got) return Failed{got.error()};
   if (*got == BoundStore::Got::kNo) {
@@ -117,44 +114,31 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
     const auto takes = takes_changes(until, control);
     return takes ? Attempt(Busy{}) : Attempt(Failed{takes.error()});
   }
-  return granted(taken, until, control);
+  return granted(sent, until, control);
 }
 
 /// We have it. The token is drawn after the grant, on a connection of its own where ours is in a transaction: it must
 /// stay drawn when that one is rolled back.
-Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::granted(TimePoint sent, TimePoint until, Control& control) {
   if (!spec_.take) {
     servers_.close();
     return Granted{};
   }
   Servers beside = servers_.beside();
   Servers& way = settings_.strategy == Strategy::kRow ? beside : servers_;
-  LeaseStore record(way, settings_.strategy, spec_.name);
   const int generation = servers_.generation();
-  while (true) {
-    const auto reading = record.read(false, until, &control);
-    if (!reading) return Failed{reading.error()};
-    row_ = reading->row;
-    row_.mode = Mode::kExclusive;
-    row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(reading->now));
-    row_.holders = {{.owner = spec_.owner.text(),
-                     .token = row_.fence,
-                     .since = reading->now,
-                     .connection = session_,
-                     .entries = {spec_.owner.text()},
-                     .who = who_}};
-    const auto written = record.change(reading->row, row_, until, &control);
-    changes_refused_ = !written && !record.unanswered();
-    if (!written) return Failed{written.error()};
-    if (*written == Written::kYes) break;
-  }
+  const HolderRecord ours{.connection = session_, .owner = spec_.owner.text(), .who = who_};
+  const auto drawn = HolderRow(way, settings_.strategy, spec_.name).draw(ours, until, &control);
+  changes_refused_ = !drawn && drawn.error().undone;
+  if (!drawn) return Failed{drawn.error()};
+  token_ = *drawn;
   Database* database = servers_.current();
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     return Failed{{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"}};
   }
-  HeldLock lock{spec_.name, spec_.owner, FencingToken(row_.fence), settings_.store, false};
+  HeldLock lock{spec_.name, spec_.owner, FencingToken(token_), settings_.store, false};
   lock.bound = true;
-  return Granted{{std::move(lock)}, lease_deadline(taken.sent, spec_.ttl)};
+  return Granted{{std::move(lock)}, lease_deadline(sent, spec_.ttl)};
 }
 
 bool ConnectionBoundLock::wait(std::optional<TimePoint> until, Control& control) {
@@ -191,9 +175,7 @@ Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
   if (!ping_sent_) {
     ping_sent_ = runtime_.clock.now();
     // Its answer, and with it who asks for the lock back.
-    database->begin((servers_.count() > 1 ? std::string(kAskReadOnly) : "SELECT 0") + ",(SELECT holders FROM " +
-                    kLockTable + " WHERE strategy='" + strategy_name(settings_.strategy) +
-                    "' AND name=" + literal(spec_.name.text()) + ")");
+    database->begin((servers_.count() > 1 ? std::string(kAskReadOnly) : "SELECT 0") + "," + record_.text_query(token_));
   }
   while (true) {
     if (auto answer = pinged(*database)) return std::move(*answer);
@@ -230,12 +212,8 @@ std::optional<Renewal> ConnectionBoundLock::pinged(Database& database) {
 /// lock.
 Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) const {
   if (says_read_only(answer)) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
-  const auto holders = answer.rows.empty() ? std::nullopt : decode_holders(text_of(answer.rows.front(), 1));
-  std::string revoked;
-  for (const LeaseHolder& one : holders.value_or(std::vector<LeaseHolder>())) {
-    if (is_ours(one)) revoked = revocation_of(one.who);
-  }
-  return RenewalRenewed{lease_deadline(sent, spec_.ttl), std::move(revoked)};
+  const std::string ours = answer.rows.empty() ? std::string() : text_of(answer.rows.front(), 1);
+  return RenewalRenewed{lease_deadline(sent, spec_.ttl), revocation_of(decode_holder(token_, ours).who)};
 }
 
 Error ConnectionBoundLock::lost_with_connection() {
@@ -250,7 +228,7 @@ Result<void> ConnectionBoundLock::release_row(TimePoint until) {
   if (database == nullptr || !database->usable()) return lost_with_connection();
   const auto done = store_.release(until);
   if (!done && !database->usable()) return lost_with_connection();
-  if (done) clear_record(std::min(until, runtime_.clock.now() + kRecordBudget), servers_);
+  if (done) (void)record_.clear(token_, std::min(until, runtime_.clock.now() + kRecordBudget));
   servers_.close();
   return done;
 }
@@ -262,44 +240,21 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
   ping_sent_.reset();
   if (settings_.strategy == Strategy::kRow) return release_row(until);
   const int generation = servers_.generation();
-  LeaseRow next = row_;
-  next.holders.clear();
-  std::optional<Result<Written>> gone;
-  if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
+  std::optional<Result<bool>> gone;
+  if (database != nullptr && database->usable()) gone = record_.clear(token_, until);
   if (gone && !*gone && runtime_.clock.now() >= until) {
     servers_.close();  // and with it the lock, which we had until now
     return gone->error();
   }
   database = servers_.current();
-  const bool refused = gone && !*gone && !record_.unanswered() && servers_.generation() == generation;
+  const bool refused = gone && !*gone && gone->error().undone && servers_.generation() == generation;
   if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     return lost_with_connection();
   }
-  if (*gone && **gone == Written::kNo) {
-    Servers beside = servers_.beside();
-    clear_record(until, beside);
-  }
   const auto done = database->usable() ? store_.release(until) : Result<void>();
   servers_.close();  // and with it the lock, as soon as the server hears of it
   return done;
-}
-
-bool ConnectionBoundLock::is_ours(const LeaseHolder& holder) const {
-  return holder.owner == spec_.owner.text() && holder.token == row_.fence;
-}
-
-/// Of a record into which a request for the lock was written since. It decides nothing if it stays.
-void ConnectionBoundLock::clear_record(TimePoint until, Servers& way) {
-  LeaseStore record(way, settings_.strategy, spec_.name, LeaseStore::From::kAny);
-  Result<Written> written = Written::kNo;
-  while (written && *written == Written::kNo) {
-    const auto reading = record.read(false, until, nullptr);
-    if (!reading) return;
-    LeaseRow next = reading->row;
-    if (std::erase_if(next.holders, [this](const LeaseHolder& holder) { return is_ours(holder); }) == 0) return;
-    written = record.change(reading->row, next, until, nullptr);
-  }
 }
 
 Result<void> ConnectionBoundLock::leave(const LeaveSpec& spec, TimePoint until) {

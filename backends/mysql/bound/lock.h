@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "backends/mysql/bound/store.h"
-#include "backends/mysql/lease/store.h"
+#include "backends/mysql/connection/record.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
@@ -16,7 +16,7 @@ namespace dlock::mysql {
 /// One lock that its connection holds (strategy=session, strategy=row). The server frees it when the connection ends,
 /// and ends the connection when it has heard nothing for `ttl` (wait_timeout): what the server says between two pings
 /// is therefore a lease, counted from before the last ping that was answered. A connection that breaks is a lock that
-/// is lost, at once. The token and the holder's record are in dlock_lock, for people and for fencing; they decide
+/// is lost, at once. The token and the holder are in a record beside it, for people and for fencing; they decide
 /// nothing.
 class ConnectionBoundLock final : public LockDriver, private Acquirer {
  public:
@@ -38,14 +38,12 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
 
   Attempt try_once(Control& control);
   Result<void> takes_changes(TimePoint until, Control& control);
-  Attempt take(const LeaseReading& record, TimePoint until, Control& control);
-  Attempt granted(LeaseReading record, TimePoint until, Control& control);
+  Attempt take(TimePoint until, Control& control);
+  Attempt granted(TimePoint sent, TimePoint until, Control& control);
   bool may_be_a_look();
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
-  bool is_ours(const LeaseHolder& holder) const;
   Error lost_with_connection();
   Result<void> release_row(TimePoint until);
-  void clear_record(TimePoint until, Servers& way);
   std::optional<Renewal> pinged(Database& database);
   Renewal judge_ping(const Answer& answer, TimePoint sent) const;
 
@@ -53,17 +51,17 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   const Runtime runtime_;
   const LockSpec spec_;
   mutable Servers servers_;
-  LeaseStore record_;
+  HolderRow record_;
   BoundStore store_;
   const std::string who_;
   Acquisition acquisition_;
 
-  LeaseRow row_;                  ///< the record as it was written last
+  std::uint64_t token_ = 0;       ///< of our hold
   bool got_it_ = false;           ///< the wait in the queue has ended with the lock
   bool changes_refused_ = false;  ///< the server gave us the lock, but refused to write the record
   int prepared_ = -1;  ///< the connection (Servers::generation) on which BoundStore::prepare() was done; -1: none
   std::uint64_t session_ = 0;  ///< the server's id of our connection
-  ServerTime since_ = 0;
+  StoreTime since_ = 0;
   int quick_ = 0;                       ///< attempts so far on a row that may be locked only briefly, by a view
   std::optional<TimePoint> ping_sent_;  ///< when the ping was sent that is not answered yet
 };

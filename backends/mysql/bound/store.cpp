@@ -27,7 +27,7 @@ bool is_plain(std::string_view name) {
 
 /// Names that are plain are used as they are, so that GET_LOCK('nightly', ...) of another program is the same lock.
 std::string session_lock(const LockName& name) {
-  return is_plain(name.text()) ? "'" + name.text() + "'" : named_lock("session", name);
+  return is_plain(name.text()) ? "'" + name.text() + "'" : named_lock("session", name.text());
 }
 
 /// A literal with a character set takes on that of the column, or its number, so that the index serves.

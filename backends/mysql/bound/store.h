@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "backends/mysql/connection/process_list.h"
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
-#include "backends/mysql/lease/store.h"
 #include "lib/base/result.h"
 
 namespace dlock::mysql {

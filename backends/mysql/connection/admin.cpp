@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "backends/mysql/connection/record.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/lock/lock_errors.h"
@@ -13,7 +14,6 @@ namespace dlock::mysql {
 namespace {
 
 constexpr std::size_t kAtOnce = 256;  ///< rows in one statement
-constexpr char kDayMicroseconds[] = "86400000000";
 
 /// Misconfigured if one of them is of another version, or has no transactions or another key.
 Result<std::set<std::string>> present_tables(Servers& servers, TimePoint until) {
@@ -55,14 +55,31 @@ Result<bool> make_row_table(Servers& servers, const RowTable& table, TimePoint u
 
 }  // namespace
 
+Result<std::string> set_up(const Settings& settings, Servers& servers, bool print_only, TimePoint until) {
+  if (print_only) return setup_script(settings.servers.front().database, settings.rows);
+  TRY_ASSIGN(const auto present, present_tables(servers, until));
+  std::string made;
+  for (const Table& table : tables()) {
+    if (present.contains(table.name)) continue;
+    TRY(servers.run(table.create, until));
+    made += (made.empty() ? "" : ", ") + table.name;
+  }
+  // A server may put another engine in the place of the one that was named.
+  TRY(present_tables(servers, until));
+  if (settings.rows.is_users()) {
+    TRY_ASSIGN(const auto users, make_row_table(servers, settings.rows, until));
+    if (users) made += (made.empty() ? "" : ", ") + settings.rows.table;
+  }
+  if (made.empty()) return "the tables of dlock exist already in " + settings.store + "\n";
+  return "created in " + settings.store + ": " + made + "\n";
+}
+
 Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
   auto swept = sweep(dry_run);
   if (!swept) return swept;
-  const std::string strategy = "strategy='" + std::string(strategy_name(settings_.strategy)) + "'";
-  const std::string idle = strategy + " AND (holds=0 OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds +
-                           "<" + kServerMicroseconds;
-  const std::string table = kLockTable;
-  TRY_ASSIGN(const auto found, run("SELECT name FROM " + table + " WHERE " + idle));
+  const std::string table = kDataTable, idle = is_forgotten(settings_.strategy);
+  const std::string all = " WHERE space='" + std::string(strategy_name(settings_.strategy)) + "'";
+  TRY_ASSIGN(const auto found, run("SELECT name FROM " + table + idle));
   for (std::size_t begin = 0; begin < found.rows.size(); begin += kAtOnce) {
     std::map<std::string, LockName> gone;
     std::string list;
@@ -73,9 +90,9 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
       list += (list.empty() ? "" : ",") + literal(name->text());
     }
     if (!dry_run && !gone.empty()) {
-      const std::string those = " WHERE " + strategy + " AND name IN (" + list + ")";
-      TRY(run("DELETE FROM " + table + those + " AND " + idle));
-      TRY_ASSIGN(const auto left, run("SELECT name FROM " + table + those));
+      const std::string those = " AND name IN (" + list + ")";
+      TRY(run("DELETE FROM " + table + idle + those));
+      TRY_ASSIGN(const auto left, run("SELECT name FROM " + table + all + those));
       for (const Row& row : left.rows) gone.erase(text_of(row, 0));
     }
     for (auto& [text, name] : gone) swept->push_back({name, "the row of a lock that was not taken for a day"});
@@ -86,23 +103,7 @@ Result<std::vector<Swept>> MysqlAdmin::collect_garbage(bool dry_run) {
 std::vector<Finding> MysqlAdmin::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
 
 Result<std::string> MysqlAdmin::set_up(bool print_only) {
-  if (print_only) return setup_script(settings_.servers.front().database, settings_.rows);
-  const TimePoint until = soon();
-  TRY_ASSIGN(const auto present, present_tables(servers_, until));
-  std::string made;
-  for (const Table& table : tables()) {
-    if (present.contains(table.name)) continue;
-    TRY(servers_.run(table.create, until));
-    made += (made.empty() ? "" : ", ") + table.name;
-  }
-  // A server may put another engine in the place of the one that was named.
-  TRY(present_tables(servers_, until));
-  if (settings_.rows.is_users()) {
-    TRY_ASSIGN(const auto users, make_row_table(servers_, settings_.rows, until));
-    if (users) made += (made.empty() ? "" : ", ") + settings_.rows.table;
-  }
-  if (made.empty()) return "the tables of dlock exist already in " + settings_.store + "\n";
-  return "created in " + settings_.store + ": " + made + "\n";
+  return mysql::set_up(settings_, servers_, print_only, soon());
 }
 
 }  // namespace dlock::mysql

@@ -13,15 +13,17 @@
 
 namespace dlock::mysql {
 
-/// The part of LockAdmin that is the same for all strategies. Each call is bounded by the runtime's patience.
+/// Creates the missing tables, or prints how. Misconfigured for a table of another version.
+Result<std::string> set_up(const Settings& settings, Servers& servers, bool print_only, TimePoint until);
+
+/// The part of LockAdmin that is the same for all strategies but the lease. Each call is bounded by the runtime's
+/// patience.
 class MysqlAdmin : public AdminCommon {
  public:
   const std::string& store() const final { return settings_.store; }
-  /// sweep(), and the rows of dlock_lock without a holder whose counter is more than a day older than the clock: the
-  /// next token is larger without them, because it comes from the clock.
+  /// sweep(), and the records that are forgotten (record.h).
   Result<std::vector<Swept>> collect_garbage(bool dry_run) final;
   std::vector<Finding> diagnose() final;
-  /// Creates the missing tables. Misconfigured for a table of another version.
   Result<std::string> set_up(bool print_only) final;
 
  protected:

@@ -146,11 +146,11 @@ class Examination {
 
   /// Changes that change nothing: the right to make them is looked at first.
   void rights() {
-    const std::string table = kLockTable;
+    const std::string table = kDataTable;
     for (const std::string& statement :
-         {"UPDATE " + table + " SET version=version WHERE strategy='' AND name=''",
-          "DELETE FROM " + table + " WHERE strategy='' AND name=''",
-          "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE strategy='' AND name=''"}) {
+         {"UPDATE " + table + " SET version=version WHERE space='' AND name=''",
+          "DELETE FROM " + table + " WHERE space='' AND name=''",
+          "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE space='' AND name=''"}) {
       if (!ask_for(statement)) return;
     }
     findings_.push_back(Finding::ok(name_ + ": this user may change the tables"));

@@ -59,19 +59,6 @@ std::string table(const char* name, const std::string& columns) {
 std::vector<Table> tables() {
   // Names are bytes: no character set, no collation, no two keys meet.
   return {
-      {kLockTable,
-       table(kLockTable,
-             "  strategy VARBINARY(8) NOT NULL,\n"
-             "  name VARBINARY(255) NOT NULL,\n"
-             "  version BIGINT UNSIGNED NOT NULL,\n"
-             "  fence BIGINT UNSIGNED NOT NULL,\n"
-             "  mode VARBINARY(1) NOT NULL,\n"
-             "  permits INT UNSIGNED NOT NULL,\n"
-             "  holds INT UNSIGNED NOT NULL,\n"
-             "  expires DATETIME(6) NULL,\n"
-             "  holders MEDIUMBLOB NOT NULL,\n"
-             "  PRIMARY KEY (strategy, name)\n"),
-       "strategy varbinary, name varbinary"},
       {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n"), "name varbinary"},
       {kUniqueTable, table(kUniqueTable, row_columns(own_row_table(Strategy::kUnique))), "name varbinary"},
       {kOccupyTable, table(kOccupyTable, row_columns(own_row_table(Strategy::kOccupy))), "name varbinary"},

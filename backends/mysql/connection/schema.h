@@ -15,15 +15,15 @@ namespace dlock::mysql {
 /// The version of the tables that this dlock needs; the comment of each table has it ("dlock tables 1").
 inline constexpr int kSchemaVersion = 1;
 
-inline constexpr char kLockTable[] = "dlock_lock";      ///< leases; the tokens and holders of the other strategies
 inline constexpr char kRowTable[] = "dlock_row";        ///< strategy=row: the rows that are locked
 inline constexpr char kUniqueTable[] = "dlock_unique";  ///< strategy=unique
 inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
 
-/// A change that changes nothing, to see whether the server takes any. It waits for no row.
-inline constexpr char kChangeNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
+/// Rows of lib/rows/rows.h: leases, stocks, what is remembered of keys. And the records of the other strategies.
+inline constexpr char kDataTable[] = "dlock_data";
 
-inline constexpr char kDataTable[] = "dlock_data";  ///< rows of lib/rows/rows.h: stocks, what is remembered of keys
+/// A change that changes nothing, to see whether the server takes any. It waits for no row.
+inline constexpr char kChangeNothing[] = "UPDATE dlock_data SET version=version WHERE FALSE";
 
 struct Table {
   std::string name;

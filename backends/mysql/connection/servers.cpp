@@ -24,6 +24,7 @@ Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
 
 Error Servers::failed(const Failure& failure) {
   Error error = error_of(failure, server());
+  error.undone = error.code == ErrorCode::kUnavailable && !failure.cut_off;
   if (is_read_only(failure.code)) one_.pass_over();
   else if (failure.cut_off) close();
   return error;

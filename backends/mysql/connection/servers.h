@@ -53,8 +53,9 @@ class Servers {
   /// Ends the connection; the server frees what it held.
   void close() { one_.close(); }
 
-  /// The error that `failure` of a statement on the present connection means; drops that if it is gone. If the server
-  /// takes no changes, too: the next connect() then begins with the server after it.
+  /// The error that `failure` of a statement on the present connection means (undone, unless the connection was cut
+  /// off); drops that if it is gone. If the server takes no changes, too: the next connect() then begins with the
+  /// server after it.
   Error failed(const Failure& failure);
 
   std::string server() const { return servers_[one_.at()].endpoint.text(); }  ///< of the present or last connection

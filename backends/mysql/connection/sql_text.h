@@ -15,6 +15,10 @@ std::string literal(std::string_view bytes);
 /// `name` between backticks. REQUIRES: it was checked to be a name.
 std::string identifier(std::string_view name);
 
+/// The name of a named lock, as an SQL expression: within 64 ASCII characters, of this database, one for each
+/// (kind, name).
+std::string named_lock(std::string_view kind, std::string_view name);
+
 /// The server's clock in UTC, as µs since 1970: independent of time zones, fixed when the statement begins.
 inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 

@@ -5,9 +5,9 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/record.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/lease/store.h"
 #include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
@@ -21,7 +21,7 @@ std::string microseconds_of(const std::string& column) {
   return while_live("TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," + column + ")");
 }
 
-std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
+std::optional<StoreTime> time_of(const std::optional<std::string>& field) {
   return field ? std::optional(leading_number<std::int64_t>(*field)) : std::nullopt;
 }
 
@@ -29,7 +29,7 @@ std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
 std::string parts() { return "(LENGTH({info})-LENGTH(REPLACE({info},CHAR(31),'')))"; }
 std::string unasked() { return parts() + "<5"; }
 
-std::optional<WallTime> wall(std::optional<ServerTime> time) {
+std::optional<WallTime> wall(std::optional<StoreTime> time) {
   return time ? std::optional(wall_time(*time)) : std::nullopt;
 }
 
@@ -174,12 +174,7 @@ Result<LockState> RowStore::look(const LockName& name, const std::string& store,
 
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
 Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
-  const auto raised = [](LeaseRow row, ServerTime now) {
-    row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
-    return std::optional(std::move(row));
-  };
-  TRY_ASSIGN(const auto drawn, LeaseStore(servers_, strategy_, name).rewrite(raised, until, nullptr, control));
-  return drawn->after.fence;
+  return HolderRow(servers_, strategy_, name).draw({}, until, control);
 }
 
 Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, const std::string& fields,

@@ -10,10 +10,10 @@
 
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
-#include "backends/mysql/lease/record.h"
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/polled_lock.h"
+#include "lib/row_lock/record.h"
 
 namespace dlock::mysql {
 
@@ -28,14 +28,14 @@ class RowStore {
   struct Holder {
     std::string owner;  ///< empty: another program's
     std::uint64_t token = 0;
-    std::optional<ServerTime> since;
-    std::optional<ServerTime> until;  ///< nullopt: no end
+    std::optional<StoreTime> since;
+    std::optional<StoreTime> until;  ///< nullopt: no end
     std::string who;
     int entries = 1;  ///< how many are inside (an older dlock's re-entry)
   };
   struct State {
     std::optional<Holder> holder;
-    ServerTime now = 0;
+    StoreTime now = 0;
     bool read_only = false;  ///< the server refuses changes
     bool has_row = false;
     std::uint64_t version = 0;  ///< of the row

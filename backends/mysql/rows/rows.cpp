@@ -8,9 +8,11 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/rows/gate.h"
 #include "backends/mysql/rows/row_batch.h"
 #include "backends/mysql/rows/transaction.h"
 #include "lib/base/text.h"
+#include "lib/row_lock/record.h"
 
 namespace dlock {
 namespace mysql {
@@ -21,25 +23,42 @@ constexpr int kIdleSeconds = 15;
 constexpr std::size_t kMostTogether = 128;     ///< commits of one transaction
 constexpr std::size_t kMostRowsListed = 5000;  ///< of one answer
 
-Settings for_batches(Settings settings) {
+Settings for_batches(Settings settings, int idle_seconds) {
   for (DatabaseSettings& server : settings.servers) {
     server.batches = true;
-    server.idle_seconds = kIdleSeconds;
+    server.idle_seconds = idle_seconds;
   }
   return settings;
 }
 
 class MysqlRows final : public Rows {
  public:
-  MysqlRows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime)
-      : settings_(for_batches(std::move(settings))),
+  MysqlRows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime, int idle_seconds,
+            bool queues)
+      : settings_(for_batches(std::move(settings), idle_seconds)),
         space_(literal(space.name)),
-        transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {}
+        transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {
+    if (queues) gate_.emplace(settings_, transaction_.servers(), space_, runtime);
+  }
 
   const std::string& store() const override { return settings_.store; }
   std::string server() const override { return transaction_.servers().server(); }
   bool has_refused() const override { return transaction_.servers().has_refused(); }
   void close() override { transaction_.servers().close(); }
+  RowQueue* queue() override { return gate_ ? &*gate_ : nullptr; }
+  void add_interest(std::vector<pollfd>& fds) const override {
+    if (const Database* database = transaction_.servers().current()) database->add_interest(fds);
+  }
+  Result<bool> listen(const LockName& group, const std::string& key, const CallLimit& limit) override {
+    return gate_ ? gate_->listen(group, key, limit) : Result<bool>(false);
+  }
+  /// The server has ended the connection: by KILL, which is how somebody is told; or because it goes down.
+  bool heard() override {
+    Database* database = transaction_.servers().current();
+    if (database == nullptr || database->usable()) return false;
+    transaction_.servers().close();
+    return true;
+  }
 
   /// A query sees one moment.
   Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override {
@@ -107,6 +126,14 @@ class MysqlRows final : public Rows {
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
                                           const CallLimit& limit) override {
     std::vector<Result<Number>> answers;
+    if (commits.size() == 1) {
+      if (const auto statement =
+              plain_update(" WHERE space=" + space_ + " AND name=" + literal(group.text()), commits.front())) {
+        answers.push_back(write_one(*statement, limit));
+        if (gate_ && answers.front() && *answers.front() > 0) gate_->tell(group, commits.front(), limit);
+        return answers;
+      }
+    }
     std::size_t most = kMostTogether;
     while (answers.size() < commits.size()) {
       auto rest = commits.subspan(answers.size());
@@ -114,12 +141,25 @@ class MysqlRows final : public Rows {
       if (!made) answers.resize(commits.size(), Result<Number>(made.error()));
       else if (made->refused && made->count > 1) most = made->count / 2;  // one of them is; which is seen by halves
       else answers.resize(answers.size() + made->count, Result<Number>(made->number));
-      if (made && !made->refused) most = std::min(2 * most, kMostTogether);
+      if (!made || made->refused) continue;
+      most = std::min(2 * most, kMostTogether);
+      for (const Commit& one : rest.first(made->count)) {
+        if (gate_) gate_->tell(group, one, limit);
+      }
     }
     return answers;
   }
 
  private:
+  /// In autocommit mode, which is the fastest.
+  Result<Number> write_one(const std::string& statement, const CallLimit& limit) {
+    Servers& servers = transaction_.servers();
+    TRY_ASSIGN(const auto answer, servers.run(statement, limit.until, limit.control));
+    if (answer.changed == 1) return Number(answer.number);
+    TRY_ASSIGN(const auto refuses, servers.run(kAskReadOnly, limit.until, limit.control));
+    return says_read_only(refuses) ? Result<Number>(servers.failed(read_only_is_set())) : Number(0);
+  }
+
   struct Together {
     std::size_t count = 0;
     bool refused = false;
@@ -172,12 +212,20 @@ class MysqlRows final : public Rows {
   const Settings settings_;
   const std::string space_;
   Transaction transaction_;
+  std::optional<RowGate> gate_;
 };
 
 }  // namespace
 
 std::unique_ptr<Rows> make_rows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime) {
-  return std::make_unique<MysqlRows>(std::move(settings), dial, space, runtime);
+  return std::make_unique<MysqlRows>(std::move(settings), dial, space, runtime, kIdleSeconds, false);
+}
+
+std::unique_ptr<Rows> make_lock_rows(Settings settings, const Dial& dial, Duration ttl, const Runtime& runtime) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count() + 1;
+  const int idle = static_cast<int>(std::clamp<std::int64_t>(seconds, 2, 28800));
+  return std::make_unique<MysqlRows>(std::move(settings), dial, kLockSpace, runtime,
+                                     ttl > Duration(0) ? idle : kIdleSeconds, true);
 }
 
 }  // namespace mysql

@@ -18,5 +18,9 @@ namespace mysql {
 
 std::unique_ptr<Rows> make_rows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime);
 
+/// The rows of locks (lib/row_lock), with the queue that named locks are. Who is at its head and is not heard of for
+/// `ttl` (0: soon) is passed over.
+std::unique_ptr<Rows> make_lock_rows(Settings settings, const Dial& dial, Duration ttl, const Runtime& runtime);
+
 }  // namespace mysql
 }  // namespace dlock

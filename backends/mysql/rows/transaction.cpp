@@ -51,7 +51,11 @@ Result<std::vector<Row>> Transaction::commit(const std::string& last_query) {
 }
 
 Result<std::vector<Row>> Transaction::commit_and_tell(const std::string& query) {
-  return finish("COMMIT" + (query.empty() ? "" : ";" + query));
+  auto done = finish("COMMIT" + (query.empty() ? "" : ";" + query));
+  if (done || query.empty()) return done;
+  Error error = done.error();
+  error.undone = false;  // it may be the query that has failed
+  return error;
 }
 
 Result<std::vector<Row>> Transaction::finish(const std::string& statements) {

@@ -8,7 +8,6 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/lease/record.h"
 #include "lib/base/text.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
@@ -18,8 +17,8 @@ namespace dlock::mysql::testing {
 using dlock::testing::FakeClock;
 using dlock::testing::ScriptedControl;
 
-/// One row of dlock_lock and one gate, with named ways to fail. It understands the statements of LeaseStore, writes
-/// down every statement it hears, and answers what `says` was told to say to anything else.
+/// One record of a holder and one gate, with named ways to fail. It understands the statements of HolderRow, writes
+/// down every statement it hears, and answers nothing to anything else.
 class FakeServer {
  public:
   enum class Fault {
@@ -58,13 +57,12 @@ class FakeServer {
   std::deque<Planned> planned;
   std::vector<std::string> log;
 
-  bool has_row = false;
-  std::string version, fence, mode, permits, holders;
+  std::uint64_t token = 0;  ///< of the record; 0: there is none
+  std::string text;         ///< who has it
   std::string read_only = "0";
   bool gate_is_taken = false;             ///< by somebody else
   int gate_error = 0;                     ///< what GET_LOCK says: 1235
   bool galera = false;                    ///< it is a node of a cluster, which has gates of its own
-  bool is_behind = false;                 ///< an earlier waiter lives in the poll queue
   std::optional<TimePoint> gate_opens;    ///< for who waits
   std::optional<TimePoint> sleeps_until;  ///< who says SLEEP
   std::deque<int> connect_errors;         ///< of the next connections; 0: well
@@ -152,17 +150,10 @@ class FakeServer {
     return perform(statement);
   }
 
-  static std::string word_after(const std::string& text, const std::string& name, std::size_t from = 0) {
-    const std::size_t at = text.find(name, from);
-    if (at == std::string::npos) return "";
-    const std::size_t begin = at + name.size();
-    std::string word = text.substr(begin, text.find_first_of(",; ", begin) - begin);
-    if (word.starts_with("'")) word = word.substr(1, word.size() - 2);
-    return word;
-  }
+  /// Of a literal, and what follows it.
   static std::string unhex(const std::string& word) {
     std::string bytes;
-    for (std::size_t i = 2; i + 1 < word.size(); i += 2)
+    for (std::size_t i = 2; i + 1 < word.size() && word[i] != '\''; i += 2)
       bytes += static_cast<char>(std::stoi(word.substr(i, 2), nullptr, 16));
     return bytes;
   }
@@ -178,109 +169,29 @@ class FakeServer {
       if (gate_is_taken) return std::nullopt;
       return Answer{{{"1"}}, 0};
     }
-    if (statement.find("holders=CONCAT(") != std::string::npos) return compute(statement);
-    if (statement.find(",MAX(version)") != std::string::npos) return look(statement);
-    if (statement.starts_with("INSERT IGNORE INTO dlock_lock")) {
-      if (has_row) return Answer{{}, 0};
-      store(statement);
-      return Answer{{}, 1};
-    }
-    if (statement.starts_with("UPDATE dlock_lock")) {
-      const std::size_t where = statement.find(" WHERE ");
-      const bool fits = has_row && word_after(statement, "AND version=", where) == version;
-      if (fits) store(statement);
+    if (statement.find(",MAX(version)") != std::string::npos) return look();
+    if (statement.starts_with("INSERT INTO dlock_data")) return draw(statement);
+    if (statement.starts_with("UPDATE dlock_data SET text=")) {
+      const bool fits = statement.find(" AND version=" + std::to_string(token)) != std::string::npos;
+      if (fits) text = unhex(statement.substr(statement.find("x'")));
       return Answer{{}, fits ? 1U : 0U};
     }
     return Answer{};
   }
 
-  /// A row that the server itself fills in: for a newcomer, behind which it is read, or for a renewal.
-  AnswerOrFailure compute(const std::string& statement) {
-    const std::size_t begin = statement.find("CONCAT(", statement.find("holders=")) + 7;
-    const std::string words = statement.substr(begin, statement.find("),expires=", begin) - begin);
-    const bool renews = statement.find("version=version+1,holders=") != std::string::npos;
-    const auto all = decode_holders(holders).value_or(std::vector<LeaseHolder>());
-    bool over = true;
-    for (const LeaseHolder& holder : all) over = over && holder.until + (renews ? 0 : holder.delay) <= now_us();
-    const std::size_t where = statement.find(" WHERE ");
-    bool fits = has_row && (read_only == "0" || statement.find(" AND @@global.read_only=0") == std::string::npos);
-    if (renews) fits = fits && !over && word_after(statement, "AND version=", where) == version;
-    else
-      fits = fits && over && std::stoull(version) < std::stoull(next_token()) &&
-             holders.find(value("x'" + word_after(statement, "LOCATE(x'", where))) == std::string::npos;
-    if (is_turn(statement)) fits = fits && !is_behind;
-    else if (statement.find("@dlock_gate=1") != std::string::npos) {
-      if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
-      fits = fits && !gate_is_taken && !galera;
-    }
-    if (fits) {
-      std::string made;
-      for (std::string_view rest = words; !rest.empty();) made += value(argument(rest));
-      if (!renews) {
-        fence = next_token();
-        mode = word_after(statement, ",mode=");
-        permits = word_after(statement, ",permits=");
-      }
-      holders = made;
-      version = renews ? std::to_string(std::stoull(version) + 1) : fence;
-    }
-    if (statement.find(";SELECT") != std::string::npos) return look(statement);
-    return Answer{{}, fits ? 1U : 0U, {}, fits && !renews ? std::stoull(fence) : 0};
+  /// The text is the third literal, after the name and 'holder'.
+  AnswerOrFailure draw(const std::string& statement) {
+    if (read_only != "0") return Answer{};
+    token = std::max(token + 1, static_cast<std::uint64_t>(now_us()));
+    text = unhex(statement.substr(statement.find("x'", statement.find("LAST_INSERT_ID("))));
+    return Answer{{}, 1, {}, token};
   }
 
-  /// The first of a list, which is what is left then.
-  static std::string argument(std::string_view& list) {
-    int depth = 0;
-    std::size_t end = 0;
-    for (; end < list.size() && (depth > 0 || list[end] != ','); ++end)
-      depth += list[end] == '(' ? 1 : list[end] == ')' ? -1 : 0;
-    std::string first(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-    return first;
-  }
-  std::string next_token() const {
-    return std::to_string(std::max<std::uint64_t>(std::stoull(fence) + 1, static_cast<std::uint64_t>(now_us())));
-  }
-  std::string value(const std::string& expression) const {
-    if (expression.starts_with("x'")) return unhex(expression);
-    if (expression == "CONNECTION_ID()") return "7";
-    if (expression.starts_with("GREATEST(")) return next_token();
-    if (!expression.starts_with("TIMESTAMPDIFF(")) return expression;
-    const std::size_t plus = expression.rfind('+');
-    return std::to_string(now_us() + (plus == std::string::npos ? 0 : std::stoll(expression.substr(plus + 1))));
-  }
-
-  /// As MariaDB says it: of the bare variable 0, if there is a row.
-  std::string read_only_beside_aggregates(const std::string& statement) const {
-    const bool sum = statement.find("@@global.read_only+0") != std::string::npos;
-    const bool bare = !sum && statement.find("@@global.read_only") != std::string::npos;
-    return sum || (bare && !has_row) ? read_only : "0";
-  }
-
-  static bool is_turn(const std::string& statement) { return statement.find(" AS earlier)") != std::string::npos; }
-
-  AnswerOrFailure look(const std::string& statement) {
-    std::optional<std::string> gate;
-    if (galera && statement.find("IF(@dlock_galera,-1,") != std::string::npos) gate = "-1";
-    else if (is_turn(statement)) gate = is_behind ? "0" : "1";
-    else if (statement.find("GET_LOCK") != std::string::npos) {
-      if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
-      gate = gate_is_taken ? "0" : "1";
-    }
-    Row row{gate, std::to_string(now_us()), "7", read_only_beside_aggregates(statement)};
-    if (has_row) row.insert(row.end(), {version, fence, mode, permits, holders});
-    else row.resize(9);
+  AnswerOrFailure look() const {
+    Row row{galera ? "1" : "0", std::to_string(now_us()), "7", read_only};
+    if (token == 0) row.resize(6);
+    else row.insert(row.end(), {std::to_string(token), text});
     return Answer{{row}, 0};
-  }
-
-  void store(const std::string& statement) {
-    has_row = true;
-    const std::size_t from = statement.find("version=");
-    version = word_after(statement, "version=", from);
-    fence = word_after(statement, "fence=", from);
-    mode = word_after(statement, "mode=", from);
-    permits = word_after(statement, "permits=", from);
-    holders = unhex(word_after(statement, "holders=", from));
   }
 };
 

@@ -13,7 +13,7 @@
 #include "lib/keeper/control.h"
 #include "lib/lock/lease.h"
 #include "lib/row_lock/row_lock.h"
-#include "tests/support/memory_rows.h"
+#include "tests/support/memory_queue.h"
 
 namespace dlock::testing {
 
@@ -21,7 +21,8 @@ namespace dlock::testing {
 /// wait, lets others go first. Each is a thread, because an acquisition blocks; only the one that has its turn runs.
 class Crowd {
  public:
-  Crowd(unsigned seed, bool tells) : random_(seed) { shelf.tells = tells; }
+  /// `queues`: the store has a queue of its own.
+  Crowd(unsigned seed, bool tells, bool queues) : queues_(queues), random_(seed) { shelf.tells = tells; }
 
   void run(int clients) {
     shelf.between = [this] { call(); };
@@ -92,7 +93,7 @@ class Crowd {
     spec.ttl = std::chrono::seconds(3);
     if (below(3) == 0) spec.lock_delay = std::chrono::seconds(1);
     if (below(3) == 0) spec.wait.until = now_ + ms(4000);
-    RowLock lock(std::make_unique<MemoryRows>(shelf), spec, {me, log_});
+    RowLock lock(rows_of(me), spec, {me, log_});
     auto answer = lock.acquire(me);
     if (!answer || std::holds_alternative<Refused>(*answer)) return;
     const auto& grant = std::get<Granted>(*answer);
@@ -106,6 +107,11 @@ class Crowd {
     }
     me.holds.reset();
     if (below(5) != 0) (void)lock.release(now_ + std::chrono::seconds(2));
+  }
+
+  std::unique_ptr<Rows> rows_of(Client& me) {
+    if (queues_) return std::make_unique<QueuedRows>(shelf, me);
+    return std::make_unique<MemoryRows>(shelf);
   }
 
   void believe(Client& me, Mode mode, TimePoint deadline) {
@@ -181,6 +187,7 @@ class Crowd {
     return true;
   }
 
+  const bool queues_;
   std::mt19937 random_;
   TimePoint now_ = TimePoint(std::chrono::hours(1000));
   TheClock clock_{*this};

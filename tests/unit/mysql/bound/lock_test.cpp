@@ -29,7 +29,7 @@ TEST_CASE("a named lock is a lease: counted from before it was asked for, with a
   CHECK(granted.locks[0].token.value() == static_cast<std::uint64_t>(world.server.now_us()));
   CHECK(world.lock().release(world.at(5s)));
   CHECK(world.server.heard("DO RELEASE_LOCK('k')") == 1);
-  CHECK(world.server.holders.empty());
+  CHECK(world.server.text.empty());
 }
 
 TEST_CASE("a key that servers could mix up with another becomes a digest of its bytes") {
@@ -47,10 +47,10 @@ TEST_CASE("a ping that is answered late counts from when it was sent, and a seco
   World world(Strategy::kSession);
   session(world).granted();
   world.clock.advance(10s);
-  world.server.next("SELECT 0,(SELECT holders", Fault::kSilent);
+  world.server.next("SELECT 0,(SELECT text", Fault::kSilent);
   CHECK(std::holds_alternative<RenewalUnknown>(world.lock().renew(world.control, world.at(12s))));
   CHECK(std::holds_alternative<RenewalUnknown>(world.lock().renew(world.control, world.at(14s))));
-  CHECK(world.server.heard("SELECT 0,(SELECT holders") == 1);
+  CHECK(world.server.heard("SELECT 0,(SELECT text") == 1);
 }
 
 TEST_CASE("a server without named locks says what to use instead") {
@@ -130,7 +130,7 @@ TEST_CASE("a row is given back before its record is changed, which may have to w
   world.server.log.clear();
   world.server.next("ROLLBACK", Answer{});
   SUBCASE("it is") {}
-  SUBCASE("it waits for ever") { world.server.next("MAX(version)", Fault::kSilent); }
+  SUBCASE("it waits for ever") { world.server.next("UPDATE dlock_data", Fault::kSilent); }
   CHECK(world.lock().release(world.at(30s)));
   REQUIRE_FALSE(world.server.log.empty());
   CHECK(world.server.log.front() == "ROLLBACK");
@@ -138,7 +138,7 @@ TEST_CASE("a row is given back before its record is changed, which may have to w
 }
 
 TEST_CASE("a wait for a row ends when the server has begun to refuse changes, and is no wait for a holder any more") {
-  constexpr char kNothing[] = "UPDATE dlock_lock SET version=version WHERE FALSE";
+  constexpr char kNothing[] = "UPDATE dlock_data SET version=version WHERE FALSE";
   World world(Strategy::kRow);
   world.spec.wait.until = world.at(20s);
   world.server.gate_is_taken = true;

@@ -213,7 +213,7 @@ TEST_CASE("a server's words are cut between two characters, and never steer a te
 
 TEST_CASE("what is printed for an administrator names every table and every right") {
   const std::string script = setup_script("shop", {});
-  for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable}) {
+  for (const char* table : {kDataTable, kRowTable, kUniqueTable, kOccupyTable}) {
     CAPTURE(table);
     CHECK(script.find("CREATE TABLE IF NOT EXISTS " + std::string(table)) != std::string::npos);
     CHECK(script.find("GRANT SELECT, INSERT, UPDATE, DELETE ON `shop`." + std::string(table)) != std::string::npos);

@@ -12,7 +12,7 @@ TEST_CASE("the times of a row are shown on our clock, however far the server's i
   for (const auto behind : {-3600s, -60s, 0s, 60s}) {
     CAPTURE(behind.count());
     const WallTime now(1'000'000s);
-    const ServerTime theirs = std::chrono::microseconds(now.time_since_epoch() - behind).count();
+    const StoreTime theirs = std::chrono::microseconds(now.time_since_epoch() - behind).count();
     RowStore::State reading;
     reading.now = theirs;
     reading.holder = RowStore::Holder{

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/lease/store.h"
+#include "backends/mysql/connection/process_list.h"
 
 #include <algorithm>
 
-#include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/who_text.h"
+#include "lib/row_lock/record.h"
 
 namespace dlock::mysql {
 namespace {
@@ -73,30 +73,6 @@ Result<std::vector<Participant>> waiters_of(Servers& servers, Strategy strategy,
 
 Result<Waiters> all_waiters(Servers& servers, Strategy strategy, TimePoint until) {
   return read_waiters(servers, strategy, "x'", until, nullptr);
-}
-
-Result<std::vector<LockName>> names_where(Servers& servers, Strategy strategy, const std::string& condition,
-                                          TimePoint until) {
-  TRY_ASSIGN(const auto found, servers.run("SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" +
-                                               strategy_name(strategy) + "' AND " + condition + " ORDER BY name",
-                                           until));
-  std::vector<LockName> names;
-  for (const Row& row : found.rows) {
-    if (auto name = LockName::parse_stored(mysql::text_of(row, 0))) names.push_back(*name);
-  }
-  return names;
-}
-
-Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, TimePoint until) {
-  auto names = names_where(servers, strategy, "holds>0", until);
-  if (!names) return names;
-  TRY_ASSIGN(const auto waiting, all_waiters(servers, strategy, until));
-  for (const auto& [text, waiters] : waiting) {
-    if (auto name = LockName::parse_stored(text)) names->push_back(*name);
-  }
-  std::sort(names->begin(), names->end());
-  names->erase(std::unique(names->begin(), names->end()), names->end());
-  return names;
 }
 
 }  // namespace dlock::mysql
