@@ -305,13 +305,21 @@ std::string RowLock::why_lost(const RecordReading& reading) const {
 
 /// Whoever asks for the lock back, or frees it, tells its holder, which the record then tells more.
 Renewal RowLock::held(TimePoint now) {
-  if (listen_at_ && now >= *listen_at_) {
-    const auto listens = rows_->listen(spec_.name, owner_, {now + kBudget, control_});
-    listen_at_ = listens ? std::nullopt : std::optional(runtime_.clock.now() + kBudget);
-  }
-  if (!rows_->heard()) return RenewalHeld{};
-  listen_at_ = now;
+  const CallLimit soon{now + kBudget, control_};
+  const bool told = rows_->heard();
+  if (told) listen_at_ = now;
+  if (!listen_at_ || now < *listen_at_) return RenewalHeld{};
+  const auto listens = rows_->listen(spec_.name, owner_, soon);
+  listen_at_ = listens ? std::nullopt : std::optional(runtime_.clock.now() + kBudget);
+  if (!told && !(listens && *listens && was_told(soon))) return RenewalHeld{};
   return renew(*control_, now + std::min<Duration>(kBudget, spec_.ttl / 6));
+}
+
+/// Before it began to listen, as the record shows.
+bool RowLock::was_told(const CallLimit& limit) {
+  const auto reading = store_.read(limit);
+  const LeaseHolder* ours = reading ? find_holder(reading->record, owner_) : nullptr;
+  return reading && (!ours || !revocation_of(ours->who).empty());
 }
 
 /// At the version that we know, and if that is not there any more, at the one that is.

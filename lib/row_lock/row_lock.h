@@ -73,6 +73,7 @@ class RowLock final : public LockDriver, private Acquirer {
   Result<RecordReading> look_again(const CallLimit& limit);
   Result<Renewal> renew_what_is_read(const CallLimit& limit);
   std::string why_lost(const RecordReading& reading) const;
+  bool was_told(const CallLimit& limit);
   Result<void> give_back(TimePoint until);
 
   const Runtime runtime_;

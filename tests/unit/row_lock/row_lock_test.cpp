@@ -147,6 +147,27 @@ TEST_CASE("row lock: the holder of a lock that is freed by force hears of it at 
   CHECK_FALSE(w.admin.force_release(kName, LockState{kName, "", Mode::kExclusive, 0, {}, {}}, "ops"));
 }
 
+TEST_CASE("row lock: what was told to a holder before it listened it hears when it does") {
+  World w;
+  auto lock = w.held(w.spec());
+  SUBCASE("it was freed by force") {
+    REQUIRE(w.admin.force_release(kName, w.state(), "ops: it hangs"));
+    w.clock.advance(1s);
+    CHECK(std::holds_alternative<RenewalLost>(lock->held(w.clock.now())));
+  }
+  SUBCASE("it was asked to end") {
+    REQUIRE(w.admin.revoke(kName, w.state(), "deploy: 2.5"));
+    w.clock.advance(1s);
+    const Renewal heard = lock->held(w.clock.now());
+    REQUIRE(std::holds_alternative<RenewalRenewed>(heard));
+    CHECK(std::get<RenewalRenewed>(heard).revoked == "deploy: 2.5");
+  }
+  SUBCASE("it was not") {
+    w.clock.advance(1s);
+    CHECK(std::holds_alternative<RenewalHeld>(lock->held(w.clock.now())));
+  }
+}
+
 TEST_CASE("row lock: a holder is asked to end, and obeys when it likes") {
   World w;
   auto lock = w.held(w.spec());
