@@ -9,7 +9,7 @@ namespace {
 /// Segments that are asked for where it is not known how many there are.
 constexpr int kLikelySegments = 20;
 /// Locks that are looked at by who wants any of them.
-constexpr int kLocksInSight = 8;
+constexpr int kLocksInSight = 4;
 /// No reservation is shorter.
 constexpr std::int64_t kOldLockUs = 1'000'000;
 
