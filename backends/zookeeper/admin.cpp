@@ -20,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 
@@ -126,38 +125,6 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
   return known;
 }
 
-/// Until it has read who frees it, which it says in its first node, or has gone.
-void ZookeeperAdmin::wait_to_be_heard(const ParticipantNode& holder, TimePoint until) {
-  const std::string& path = holder.path;
-  while (runtime_.clock.now() < until) {
-    const auto node = calls_->call(ask_data(path, true), until, nullptr);
-    const auto said = node ? decode_record(node->data) : std::nullopt;
-    if (!node || node->code != Code::kOk || (said && said->heard)) return;
-    while (!calls_->take_fired(path) && runtime_.clock.now() < until) calls_->wait(until, nullptr), calls_->receive();
-  }
-}
-
-/// In their nodes, which they watch. The nodes are there until they have read it; not for ever, since one may be
-/// stopped.
-void ZookeeperAdmin::tell_who_frees(const std::vector<ParticipantNode>& holders, const std::string& by,
-                                    TimePoint until) {
-  std::vector<Change> changes;
-  for (const ParticipantNode& holder : holders) {
-    if (!holder.ours || is_left(holder)) continue;
-    HolderRecord data = *holder.ours;
-    data.freed_by = by;
-    data.heard = false;
-    changes.push_back(writing(holder, encode(data)));
-  }
-  if (changes.empty()) return;
-  const auto told = calls_->call(ask_change(changes), until, nullptr);
-  if (!told || told->code != Code::kOk) return;
-  const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
-  for (const ParticipantNode& holder : holders) {
-    if (holder.ours && !is_left(holder)) wait_to_be_heard(holder, heard_by);
-  }
-}
-
 /// One transaction, with a lease in each place for as long as its lock-delay wants.
 Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, TimePoint until) {
   const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
@@ -186,7 +153,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, T
 }
 
 Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,
-                                                    const std::string& by) {
+                                                    const std::string& /*by*/) {
   const TimePoint until = soon();
   TRY_ASSIGN(auto present, present_at(name, until));
   std::erase_if(present, [](const ParticipantNode& one) { return !one.holds; });
@@ -194,7 +161,6 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   std::set<Id> now;
   for (const ParticipantNode& one : present) now.insert(id_of(one.participant));
   if (now != ids_of(shown.holders)) return other_holders(name);
-  if (!by.empty()) tell_who_frees(present, by, until);
   TRY(free(present, until));
   return ForceReleased{shown.holders};
 }

@@ -72,8 +72,6 @@ class ZookeeperAdmin final : public AdminCommon {
   LockState shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until);
   /// The node of `owner`'s lease. Lost if there is none, Unsupported if `owner` holds `name` by a process.
   Result<ParticipantNode> lease_of(const LockName& name, const Owner& owner, TimePoint until);
-  void wait_to_be_heard(const ParticipantNode& holder, TimePoint until);
-  void tell_who_frees(const std::vector<ParticipantNode>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<ParticipantNode>& holders, TimePoint until);
   Result<std::optional<Swept>> sweep_lease(const std::string& path, bool dry_run, TimePoint until);
 

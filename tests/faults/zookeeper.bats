@@ -270,7 +270,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
 
 # Each of these took a second longer: half of the force-releases, and every release.
 # bats test_tags=all
-@test "force-release is done when the holder has heard of it, and release at once after acquire" {
+@test "force-release waits for nobody, nor does a release right after acquire" {
   local turn before in_time=0
   for turn in 1 2 3 4 5 6; do
     start_watched "a$turn" dlock run --ttl 20s "$key" -- section --for 30

@@ -59,7 +59,7 @@ class QuorumAdmin final : public AdminCommon {
     ForceReleased done;
     for (const Participant& holder : shown.holders) {
       const auto names = native_names(name);
-      const bool told = names && !holder.owner.empty();
+      const bool told = names && !memory_ && !holder.owner.empty();
       if (told) tell_who_frees(names->forced, holder.owner, by);
       auto freed = take_from(name, holder);
       if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
@@ -109,9 +109,11 @@ class QuorumAdmin final : public AdminCommon {
     return judge(round, release_command(asked, FencingToken(0)), name, true);
   }
 
-  /// The mark is raised on every server that answers. A token passes with a majority and no server that has seen a
-  /// higher one: of two majorities one server is in both, so none that is lower passes after it.
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) override {
+  /// Without rows (Tair has them) the mark is raised on every server that answers. A token passes with a majority and
+  /// no server that has seen a higher one: of two majorities one server is in both, so none that is lower passes after
+  /// it.
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
+    if (memory_) return AdminCommon::fence(resource, token, wait);
     TRY_ASSIGN(const auto names, native_names(resource));
     const auto answers =
         ask_each({"EVAL", quorum_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()});

@@ -286,9 +286,10 @@ class QuorumLock final : public PollableLock {
     return {};
   }
 
-  /// The note of a force-release, if any server has one; else the servers' reasons.
+  /// RedLock's note of a force-release, if any server has one; else the servers' reasons.
   std::string why_lost(Control* control, TimePoint until) {
     const std::string said = (group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons();
+    if (kind_ != QuorumKind::kString) return said;
     const std::vector<Command> ask{{"HGET", names_.forced, owner_}};
     const auto told = [](const ServerGroup::Answer& answer) {
       return answer.has_replies() && answer.replies.front().is_text() && !answer.replies.front().text.empty();

@@ -41,7 +41,7 @@ void ZookeeperLock::release_gates() {
 /// A server announces a watch before it answers a request that came after the change: no question is needed whether
 /// they are there. Watches outlive their connection, but a library has to see to that.
 bool ZookeeperLock::is_watched() const {
-  return watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
+  return watched_by_ > 0 && watched_by_ == calls_->connections() && !watching_ && !has_news();
 }
 
 /// Servers announce nothing of a node that may not be read any more: once in a ttl it is asked for all the same.
@@ -86,7 +86,7 @@ void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
 /// For held(): a renewal takes in the session's events, and leaves the decision to it.
 bool ZookeeperLock::has_news() const {
   if (!calls_) return false;
-  return calls_->has_fired(held_) || (!watching_.empty() && calls_->has_answer(watching_.back()));
+  return calls_->has_fired(held_) || (watching_ && calls_->has_answer(*watching_));
 }
 
 std::optional<TimePoint> ZookeeperLock::wake_at() const {
@@ -118,52 +118,32 @@ Renewal ZookeeperLock::held(TimePoint now) {
   }
   const bool changed = calls_->take_fired(held_);
   const bool due = watch_at_ && now >= *watch_at_;
-  if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
+  if (!changed && !due) return judge_watched();
   watch_at_.reset();
   watched_by_ = calls_->connections();
   looked_at_ = now;
-  // In front of those that are under way, which may bring who frees the lock.
-  watching_.insert(watching_.begin(), calls_->send(ask_data(held_, true)));
+  forget_read();
+  watching_ = calls_->send(ask_data(held_, true));
   return RenewalHeld{};
 }
 
-RenewalLost ZookeeperLock::lost_by_deletion() {
-  for (const std::uint64_t ticket : std::exchange(watching_, {})) {
-    if (!calls_->has_answer(ticket)) {
-      calls_->forget(ticket);
-      continue;
-    }
-    const auto answer = calls_->answer(ticket, TimePoint(), nullptr);
-    const auto told = answer ? decode_record(answer->data) : std::nullopt;
-    if (told && !told->freed_by.empty()) freed_by_ = told->freed_by;
-  }
-  return {freed_by_.empty() ? "it was deleted on " + ensemble_.store() : forced_by(freed_by_)};
-}
+RenewalLost ZookeeperLock::lost_by_deletion() const { return {"it was deleted on " + ensemble_.store()}; }
 
 Renewal ZookeeperLock::judge_watched() {
-  while (!watching_.empty() && calls_->has_answer(watching_.back())) {
-    const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
-    watching_.pop_back();
-    if (!answer) {
-      watched_by_ = 0;
-      watch_at_ = runtime_.clock.now() + kWatchAgain;
-    } else if (!contenders_.back().is_ours(*answer)) {
-      return lost_by_deletion();
-    } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
-      hear(*told);
-    } else if (const auto asked = revocation_in(told, answer->data)) {
-      return *asked;
-    }
+  if (!watching_ || !calls_->has_answer(*watching_)) return RenewalHeld{};
+  const auto answer = calls_->answer(*std::exchange(watching_, std::nullopt), TimePoint(), nullptr);
+  if (!answer) {
+    watched_by_ = 0;
+    watch_at_ = runtime_.clock.now() + kWatchAgain;
+    return RenewalHeld{};
   }
-  return RenewalHeld{};
+  if (!contenders_.back().is_ours(*answer)) return lost_by_deletion();
+  const auto asked = revocation_in(decode_record(answer->data), answer->data);
+  return asked ? Renewal(*asked) : RenewalHeld{};
 }
 
-/// The lock is ours until the node goes: what keeps its place goes with it. The operator who frees it waits for our
-/// word.
-void ZookeeperLock::hear(HolderRecord told) {
-  if (std::exchange(freed_by_, told.freed_by) == told.freed_by) return;
-  told.heard = true;
-  calls_->forget(calls_->send(ask_change({set_node(held_, encode(told))})));
+void ZookeeperLock::forget_read() {
+  if (const auto ticket = std::exchange(watching_, std::nullopt)) calls_->forget(*ticket);
 }
 
 /// Our node goes with the session where we have no right to delete it.
@@ -203,7 +183,7 @@ Result<void> ZookeeperLock::keep(ContenderStore::Kept how, HolderRecord data, Ti
 
 void ZookeeperLock::watch_again(Duration later) {
   calls_->take_fired(held_);
-  for (const std::uint64_t ticket : std::exchange(watching_, {})) calls_->forget(ticket);
+  forget_read();
   watched_by_ = 0;
   watch_at_ = runtime_.clock.now() + later;
 }

@@ -71,8 +71,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool is_watched() const;
   bool is_to_be_read(TimePoint now) const;
   Renewal judge_watched();
-  void hear(HolderRecord told);
-  RenewalLost lost_by_deletion();
+  void forget_read();
+  RenewalLost lost_by_deletion() const;
   Result<void> remove_node(TimePoint until);
 
   Ensemble ensemble_;
@@ -82,16 +82,15 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   const Runtime runtime_;
   std::unique_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
-  std::string slot_;                     ///< of a permit
-  std::string held_;                     ///< the node that is watched while the lock is held; "": none
-  std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
-  int watched_by_ = 0;                   ///< the connection (Calls::connections) on which held_ is watched; 0: none
+  std::string slot_;                       ///< of a permit
+  std::string held_;                       ///< the node that is watched while the lock is held; "": none
+  std::optional<std::uint64_t> watching_;  ///< a read with a watch that is under way
+  int watched_by_ = 0;                     ///< the connection (Calls::connections) on which held_ is watched; 0: none
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
   int unanswered_ = 0;      ///< attempts without an answer
   std::size_t passed_ = 0;  ///< of queues_; the last one is held
-  std::string freed_by_;    ///< author and reason of the coming deletion of our node, as our node says
   ServerClock clock_;
   QueueTurn turn_;  ///< of queues_[passed_]: what is waited for
   /// The node that is waited for where that is not a contender's before ours: the last one's, by who takes nothing

@@ -29,8 +29,6 @@ void visit_fields(Any& record, Visitor& visit) {
   visit("permits", record.permits);
   visit("slot", record.slot);
   visit("delay", record.lock_delay);
-  visit("freed_by", record.freed_by);
-  visit("heard", record.heard);
   visit("revoked_by", record.revoked);
   visit("wait", record.supersedes);
   visit("left_to", record.left_to);
@@ -94,7 +92,6 @@ class RecordReader {
   void operator()(const char* name, FencingToken& token) {
     if (const auto number = FencingToken::parse(fields_[name])) token = *number;
   }
-  void operator()(const char* name, bool& flag) { flag = fields_[name] == "1"; }
   void operator()(const char* name, Mode& mode) { mode = by_name(fields_[name], mode, mode_name); }
   void operator()(const char* name, Supersedes& kind) {
     kind = by_name(fields_[name], kind, [](Supersedes one) { return kWaits[static_cast<int>(one)]; });

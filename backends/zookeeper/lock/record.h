@@ -11,15 +11,13 @@
 namespace dlock::zookeeper {
 
 /// The data of our nodes, which say who holds or waits: one line of UTF-8, "dlock owner=... host=... pid=... user=...
-/// mode=... permits=... slot=... delay_ms=... freed_by=... heard=1 revoked_by=... wait=... left_to=...
-/// lasts_ms=... token=... command=... reason=...", values percent-encoded. For people, for re-entry, for force-release,
-/// and for whose slot is which; never decides who holds, but for how long a lease does.
-/// `revoked` may be a ran_word() instead; `token` is set where the node has taken the place of the one that it names.
+/// mode=... permits=... slot=... delay_ms=... revoked_by=... wait=... left_to=... lasts_ms=... token=... command=...
+/// reason=...", values percent-encoded. For people, for re-entry, for force-release, and for whose slot is which; never
+/// decides who holds, but for how long a lease does. `revoked` may be a ran_word() instead; `token` is set where the
+/// node has taken the place of the one that it names.
 struct HolderRecord : Participant {
   int permits = 0;
   Duration lock_delay{0};
-  std::string freed_by;                 ///< an operator is about to delete the node: who, and why
-  bool heard = false;                   ///< the owner of the hold has read freed_by
   std::optional<std::int64_t> left_to;  ///< as in LockSpec
   Duration lasts{0};                    ///< of a lease (standing_leases.h): from the creation of its node on
 };

@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "backends/zookeeper/admin.h"
 #include "lib/lock/lease.h"
 #include "tests/unit/zookeeper/lock_world.h"
 
@@ -139,79 +138,9 @@ TEST_CASE("A holder is told when one of its nodes is deleted, and by the next re
     for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
     CHECK(std::holds_alternative<RenewalLost>(answer));
   }
-  SUBCASE("by its watch, and by whom, when the node has gone before that was read") {
-    const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
-    world.clock.advance(*lock->wake_at() - world.clock.now());
-    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
-    auto record = decode_record(world.ensemble.nodes.at(node).data);
-    REQUIRE(record);
-    record->freed_by = "ops: it hangs";
-    world.ensemble.write(node, encode(*record));
-    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));  // asks for it
-    world.ensemble.remove(node);
-    Renewal answer = lock->held(world.clock.now());
-    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
-    const auto* const lost = std::get_if<RenewalLost>(&answer);
-    REQUIRE(lost);
-    CHECK(lost->why == "force-released by ops: it hangs");
-  }
-  SUBCASE("by its watch, and by whom, when a renewal has taken the watch's word") {
-    const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
-    world.clock.advance(*lock->wake_at() - world.clock.now());
-    for (int i = 0; i < 3; ++i) CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
-    CHECK_FALSE(lock->wake_at());
-    auto record = decode_record(world.ensemble.nodes.at(node).data);
-    REQUIRE(record);
-    record->freed_by = "ops: it hangs";
-    world.ensemble.write(node, encode(*record));
-    REQUIRE(std::holds_alternative<RenewalRenewed>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-    for (int i = 0; i < 9 && lock->wake_at(); ++i) {
-      CHECK(*lock->wake_at() <= world.clock.now());
-      CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
-    }
-    CHECK_FALSE(lock->wake_at());
-    world.ensemble.remove(node);
-    const Renewal answer = lock->renew(world.supervisor, world.clock.now() + 1s);
-    const auto* const lost = std::get_if<RenewalLost>(&answer);
-    REQUIRE(lost);
-    CHECK(lost->why == "force-released by ops: it hangs");
-  }
   SUBCASE("by a renewal") {
     world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
     CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  }
-}
-
-TEST_CASE("Who frees a lock waits until its holder has read that, and not for one that reads nothing") {
-  for (const char* recipe : {"curator", "rw", "simple"}) {
-    for (const bool reads : {true, false}) {
-      CAPTURE(recipe);
-      CAPTURE(reads);
-      World world;
-      const auto lock = world.lock(spec_of(), recipe);
-      REQUIRE(granted(lock->acquire(world.supervisor)));
-      const auto settle = [&] {
-        Renewal answer = lock->held(world.clock.now());
-        for (int i = 0; i < 9 && std::holds_alternative<RenewalHeld>(answer); ++i)
-          answer = lock->held(world.clock.now());
-        return answer;
-      };
-      world.clock.advance(*lock->wake_at() - world.clock.now());
-      CHECK(std::holds_alternative<RenewalHeld>(settle()));
-      const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=" + std::string(recipe));
-      ZookeeperAdmin operators(
-          *Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); }),
-          {world.clock, world.log});
-      const auto shown = operators.inspect(spec_of().name);
-      REQUIRE(shown);
-      if (reads) world.at(700ms, [&] { CHECK(std::holds_alternative<RenewalHeld>(settle())); });
-      REQUIRE(operators.force_release(spec_of().name, *shown, "ops: it hangs"));
-      CHECK(world.clock.since_start() == (reads ? 700ms : 1200ms));
-      const Renewal answer = settle();
-      const auto* const lost = std::get_if<RenewalLost>(&answer);
-      REQUIRE(lost);
-      if (reads) CHECK(lost->why == "force-released by ops: it hangs");
-    }
   }
 }
 
