@@ -123,12 +123,6 @@ std::string note_text(const Participant& participant) {
   return text;
 }
 
-/// A plain duration as one that may be missing: with its unit.
-template <>
-void JsonFields::operator()(const char* name, const Duration& value) {
-  (*this)(name, std::optional(value));
-}
-
 void JsonFields::rare(const char* name, const std::string& text) {
   constexpr std::size_t kLongest = 512;
   if (!text.empty()) (*this)(name, printable(text, kLongest));

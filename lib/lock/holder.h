@@ -149,6 +149,7 @@ class JsonFields {
     json_.field(name, value);
   }
   void operator()(const char* name, std::optional<Duration> value) { json_.field(std::string(name) + "_ms", value); }
+  void operator()(const char* name, Duration value) { (*this)(name, std::optional(value)); }
   void operator()(const char* name, std::int64_t pid) { json_.key(name).number_or_null(pid > 0 ? pid : 0); }
   void operator()(const char* name, FencingToken token) {
     json_.key(name).number_or_null(static_cast<std::int64_t>(token.value()));
