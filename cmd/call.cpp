@@ -43,6 +43,26 @@ int exec_keeper_program(const std::string& program, const Call& call) {
   return fail(log, system_error("cannot run " + program, errno));
 }
 
+volatile pid_t working_child = 0;
+
+/// What the terminal sends reaches the child by itself.
+void pass_on(int number, siginfo_t* info, void* /*context*/) {
+  if (info->si_code <= 0) kill(working_child, number);
+}
+
+/// The child says what it has left undone, and with which status it ends.
+void pass_ends_on_to(pid_t child) {
+  working_child = child;
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO;
+  for (const int end : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    struct sigaction before {};
+    sigaction(end, &action, &before);
+    if (before.sa_handler == SIG_IGN) signal(end, SIG_IGN);
+  }
+}
+
 /// Does `work` in a child where a library of this program may crash on what its server sends: its parent reports
 /// it. A command of the user's has no such parent.
 int outliving_crashes(const Call& call, const std::function<int()>& work) {
@@ -56,6 +76,7 @@ int outliving_crashes(const Call& call, const std::function<int()>& work) {
     if (getppid() != parent) raise(SIGTERM);
   }
   if (child <= 0) return work();
+  pass_ends_on_to(child);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFEXITED(status)) return WEXITSTATUS(status);

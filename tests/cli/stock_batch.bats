@@ -74,17 +74,22 @@ _coprocess() {
   read -r -t 20 answer <&"$from"
   read -r -t 20 answer <&"$from"
   [ "$answer" = 'b repeated 0:1' ]
-  kill -STOP "$pid"
-  wait_until stopped "$pid"
+  local worker # a child, where the library of the store may crash
+  read -r worker </proc/"$pid"/task/"$pid"/children || true
+  worker=${worker:-$pid}
+  kill -STOP "$worker"
+  wait_until stopped "$worker"
   lines 'take c' 'take d' >&"$to"
   kill -TERM "$pid"
-  kill -CONT "$pid"
+  wait_until hears_of_term "$worker"
+  kill -CONT "$worker"
   local status=0
   wait "$pid" || status=$?
   [ "$status" = 75 ]
   [[ $(<err) == *'line 4 and those after it were not started'* ]]
   is taken 2
 }
+hears_of_term() { grep -qE '^(Shd|Sig)Pnd:.*[4567cdef][0-9a-f]{3}$' /proc/"$1"/status; }
 stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
 @test "batch: an answer whenever the input pauses; TERM says what was not started" { on_each _coprocess; }
 

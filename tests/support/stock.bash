@@ -6,11 +6,13 @@ phone=phone
 
 # --- on every store that is here: for tests/cli ----------------------------------------------------------------------
 
+# This machine, and of each backend with servers the first that keeps stocks.
 set_stores() { # in setup
+  local variable
   stores=("$DLOCK_BACKEND")
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
-  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
-  [ -z "${DLOCK_TEST_POSTGRES-}" ] || stores+=("$DLOCK_TEST_POSTGRES")
+  while read -r variable; do
+    [ -z "${!variable-}" ] || stores+=("${!variable}")
+  done < <(awk -F ' *[|] *' 'FNR == 1 { found = 0 } /^stock/ && $3 != "DIRECTORY" && !found++ { print $3 }' "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
   phone=phone-$BATS_TEST_NUMBER-$$
 }
 drop_from_stores() { # in teardown
