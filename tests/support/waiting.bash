@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests and their servers wait for a condition: by asking again, with little of the processor's time in between.
 
-patience=${patience:-20} # seconds; only a failing test waits that long
+patience=${patience:-20}                                                       # seconds; only a failing test waits that long
+start_patience=${start_patience:-$((60 * ${DLOCK_TEST_SLOWNESS:-1}))} # for a server that starts
 
 # Polls until the command succeeds: every 20 ms, or as seldom as makes the polls a quarter of the time.
 wait_until() {
@@ -57,10 +58,12 @@ log_says() { # LOG PATTERN
   [[ $said =~ $2 ]]
 }
 
-# Waits for the log of a server that starts; fails when the process has ended.
+# Waits for the log of a server that starts; fails when the process has ended, or takes longer than a server may.
 wait_for_log() { # PID LOG PATTERN
+  local end=$((SECONDS + start_patience))
   until log_says "$2" "$3"; do
     if ended "$1"; then return 1; fi
+    [ "$SECONDS" -lt "$end" ] || { echo "the server of $2 does not come up in $start_patience s" >&2; return 1; }
     nap 5000
   done
 }
