@@ -11,7 +11,7 @@
 #   and, if some of its connections need a library that is slow to load,
 #     dlock_add_module(NAME ROOM NEEDS lib...)          libexec/dlock/dlock-ROOM.so, which the keeper opens when it must
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
-#   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
+#   conformance.txt the stores of tests/conformance (tests/support/store_table.h)
 #   servers.bash    the servers of its tests (scripts/start-test-servers); none: it needs none
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
+#include "tests/support/store_table.h"
 #include "tests/support/stores.h"
 
 namespace dlock::testing {

@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "tests/conformance/stock_fixture.h"
-#include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/relay.h"
 #include "tests/support/rows_contract.h"
+#include "tests/support/store_table.h"
 #include "tests/support/stores.h"
 
 namespace dlock::testing::rows_faults_test {

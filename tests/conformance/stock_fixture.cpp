@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
+#include "tests/support/store_table.h"
 #include "tests/support/stores.h"
 
 namespace dlock::testing {

@@ -2,6 +2,7 @@
 # The completion scripts load in their shells, and offer what can come next.
 bats_require_minimum_version 1.5.0
 load helper
+load ../support/stores
 
 setup() {
   set_stage
@@ -120,10 +121,10 @@ hold_some() {
 @test "live keys are waited for 300 ms at the most" {
   /usr/bin/python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(20)' >"$stage/port" 3>&- &
   until [ -s "$stage/port" ]; do sleep 0.1; done
-  for url in "redis://127.0.0.1:$(cat "$stage/port")" "zk://127.0.0.1:$(cat "$stage/port")" "mysql://u@127.0.0.1:$(cat "$stage/port")/d" "postgres://u@127.0.0.1:$(cat "$stage/port")/d"; do
+  while read -r _ url <&4; do
     run -0 timeout 5 dlock __complete inspect -b "$url" ""
     [ -z "$output" ]
-  done
+  done 4< <(first_url_of_each "127.0.0.1:$(cat "$stage/port")")
   kill %1
 }
 

@@ -1,30 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Servers that are not there, for every kind of backend URL.
 load ../support/cli
+load ../support/stores
 
 setup() {
   set_world
   export RES_OPTIONS='attempts:1 timeout:1'
 }
 teardown() { end_world; }
-
-urls() { # HOST...: three of them, as a URL of each backend; what needs one only takes the first
-  cat <<URLS
-redis://$1
-rediss://$1
-redis+sentinel://$1,$2,$3/main
-redis+cluster://$1,$2,$3
-redlock://$1,$2,$3
-tair://$1
-mysql://app@$1/locks
-mysql://app@$1/locks?strategy=session
-postgres://app@$1/locks
-postgres://app@$1/locks?strategy=session
-zk://$1
-zk://$1,$2
-zk://$1,$2,$3
-URLS
-}
 
 # One attempt, in far less than the connection's time-out.
 is_told_at_once() { # URL
@@ -39,18 +22,18 @@ is_told_at_once() { # URL
 
 @test "-n where the connection is refused: 69 at once, on every backend" {
   local url
-  for url in $(urls 127.0.0.1:1 127.0.0.1:2 127.0.0.1:3); do is_told_at_once "$url"; done
+  for url in $(urls_at 127.0.0.1:1 127.0.0.1:2 127.0.0.1:3); do is_told_at_once "$url"; done
 }
 
 @test "-n where the host is unknown: 69 at once, on every backend" {
   local url
-  for url in $(urls one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
+  for url in $(urls_at one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
 }
 
 # bats test_tags=all
 @test "who looks at all locks is told within the connection's time-out that no server can be reached, 69" {
   local url command before
-  for url in redis+sentinel://127.0.0.1:1/main redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks postgres://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+  for url in $(urls_at 127.0.0.1:1 127.0.0.1:2 127.0.0.1:3); do
     for command in inspect gc; do
       before=$(now_ms)
       run timeout 60 dlock "$command" -b "$url"
@@ -78,7 +61,7 @@ stock_is_told_in_time() { # URL OPTION...
 # bats test_tags=all
 @test "stocks: -w and --connect-timeout are kept where no server can be reached" {
   local url
-  for url in redis://127.0.0.1:1 redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks postgres://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+  for url in $(urls_at 127.0.0.1:1 127.0.0.1:2 127.0.0.1:3 stock | grep -v strategy); do
     stock_is_told_in_time "$url" -w 1
     stock_is_told_in_time "$url" --connect-timeout 1s
     stock_is_told_in_time "$url" -n --connect-timeout 1s
@@ -102,7 +85,7 @@ time.sleep(300)' >port
   silent_servers
   local url command before port
   port=$(cat port)
-  for url in $(urls "127.0.0.1:$port" "127.0.0.2:$port" "127.0.0.3:$port" | grep -vE '^(rediss:|zk:.*,)'); do
+  for url in $(urls_at "127.0.0.1:$port" "127.0.0.2:$port" "127.0.0.3:$port" | grep -vE '^(rediss:|zk:.*,)'); do
     for command in 'inspect k' inspect 'ping' 'check k 5' 'release --owner 00000000000000000000000000000001 k' 'force-release --yes k' 'gc' 'stock show p' 'stock show' doctor; do
       [[ $command != stock* || $url != redlock:* ]] || continue # it keeps none
       [[ $command != doctor || $url =~ ^(redis|zk): ]] || continue
@@ -118,11 +101,10 @@ time.sleep(300)' >port
 
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
   silent_servers
-  local url server
-  server=127.0.0.1:$(cat port)
-  for url in "redis://$server" "mysql://app@$server/locks" "postgres://app@$server/locks" "zk://$server"; do
+  local url
+  while read -r _ url <&4; do
     run -130 terminal "expect:connecting to ${url}[^ ]*, [0-9] s of 1 min" 'send:\x03' -- dlock run -b "$url" --connect-timeout 30s -w 1m k -- touch ran
     [[ "$output" == *"^C"*$'\r\e[K' ]]
-  done
+  done 4< <(first_url_of_each "127.0.0.1:$(cat port)")
   [ ! -e ran ]
 }

@@ -4,10 +4,8 @@
 # (verify check). The server of a body is "one".
 load ../support/cli
 load ../support/faults
-load ../support/redis
-load ../support/mysql
-load ../support/postgres
-load ../support/zookeeper
+load ../support/stores
+for kind in "${backends_with_servers[@]}"; do load "../support/$kind"; done
 
 setup() {
   set_world
@@ -24,16 +22,10 @@ teardown() { end_world; }
 # on_each_server BODY: the first of them, without DLOCK_TEST_EVERY_STORE (scripts/check --all).
 on_each_server() {
   local restart protocol kind
-  for kind in redis mysql postgres zookeeper; do
+  for kind in "${backends_with_servers[@]}"; do
     echo "server: $kind"
-    protocol=$kind restart=restart_$kind
-    case $kind in
-      redis) start_redis one --appendonly yes --appendfsync always && use "$(redis_url one)" ;;
-      mysql) start_mysql_with_tables one ;;
-      postgres) protocol=bytes && start_postgres_with_tables one ;;
-      zookeeper) protocol=bytes && start_zookeeper one && use "$(zookeeper_url one)" ;;
-    esac
-    key=k
+    restart=restart_$kind key=k
+    "begin_with_$kind" one
     "$1"
     kill_server one
     rm -rf -- "$servers/one" a b c h r said history ran ./*.ran ./*.began ./*.end

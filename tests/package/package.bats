@@ -11,9 +11,11 @@ setup_file() {
 }
 
 load ../support/mounts
+load ../support/stores
 
 # Those with a keeper program: for each one a URL where nobody listens.
-declare -gA unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks [postgres]=postgres://app@127.0.0.1:1/locks [zookeeper]=zk://127.0.0.1:1)
+declare -gA unreachable
+while read -r family url; do unreachable[$family]=$url; done < <(first_url_of_each 127.0.0.1:1)
 package_of() { find "$folder" -maxdepth 1 -name "dlock-${1}_*.deb" | head -n 1; } # FAMILY
 
 setup() {

@@ -48,6 +48,15 @@ lacking() { # TREE NAME
   grep -qx "  $2" "$1/backends/CMakeLists.txt" || echo 'a line in backends/CMakeLists.txt'
   if ! grep -q "^dlock_add_backend($2)" "$folder/backend.cmake" 2>/dev/null; then
     [ -e "$folder/servers.bash" ] || echo servers.bash
+    grep -q '^url *|' "$folder/conformance.txt" 2>/dev/null || echo 'its URLs in conformance.txt'
+    ! grep -q '^dlock_add_keeper(.* STOCK' "$folder/backend.cmake" 2>/dev/null || for file in stock sealed; do
+      grep -q "^$file *|" "$folder/conformance.txt" || echo "a $file store in conformance.txt"
+    done
+    grep -q "^begin_with_$2()" "$root/tests/support/$2.bash" 2>/dev/null || echo "begin_with_$2 in tests/support/$2.bash"
+    for file in "tests/faults/$2.bats" "tests/bench/$2.bash"; do [ -e "$root/$file" ] || echo "$file"; done
+    for file in README.md man/dlock.1.scd man/dlock.7.scd tests/docs/man_examples.bats tests/package/package.bats; do
+      grep -q "\bdlock-$2\b" "$root/$file" || echo "dlock-$2 in $file"
+    done
     grep -qx "Package: dlock-$2" "$root/debian/control" || echo "a stanza dlock-$2 in debian/control"
     [ -e "$root/debian/dlock-$2.lintian-overrides" ] || echo "debian/dlock-$2.lintian-overrides"
     grep -q "^Suggests: .*\bdlock-$2\b" "$root/debian/control" || echo 'its name in Suggests of debian/control'
@@ -65,7 +74,7 @@ lacking() { # TREE NAME
   copy
   mkdir "$tree/backends/toy"
   run -0 lacking "$tree" toy
-  [ "${#lines[@]}" = 14 ]
+  [ "${#lines[@]}" = 23 ]
 }
 
 copy() {

@@ -5,9 +5,7 @@
 // and every restock repeated: then exactly what was created and added must be there. Prints one summary line; the exit
 // status says it, too.
 //
-//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS,
-//                                               DLOCK_TEST_CLUSTER, DLOCK_TEST_TAIR, DLOCK_TEST_ZK, DLOCK_TEST_MYSQL
-//                                               and DLOCK_TEST_POSTGRES name
+//   stock_stress [KILLS [SECONDS [URL]]]        without URL: the stores of backends/*/conformance.txt
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -24,6 +22,7 @@
 #include <vector>
 
 #include "tests/support/acquisition.h"
+#include "tests/support/store_table.h"
 #include "tests/support/stores.h"
 
 namespace dlock::testing {
@@ -302,15 +301,9 @@ int main(int argc, char** argv) {
   const int kills = argc > 1 ? std::atoi(argv[1]) : 60;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
-  std::vector<std::string> urls{"local:" + directory.path()};
-  const std::pair<const char*, const char*> ways[] = {
-      {"DLOCK_TEST_REDIS", ""}, {"DLOCK_TEST_CLUSTER", ""}, {"DLOCK_TEST_TAIR", ""},
-      {"DLOCK_TEST_ZK", ""},    {"DLOCK_TEST_MYSQL", ""},   {"DLOCK_TEST_POSTGRES", ""},
-  };
-  for (const auto& [variable, way] : ways) {
-    const char* server = std::getenv(variable);
-    if (server && *server) urls.push_back(server + std::string(way));
-  }
+  std::vector<std::string> urls;
+  for (const auto& store : dlock::testing::stores_of("stock", "local:" + directory.path(), {}))
+    urls.push_back(store.url);
   if (argc > 3) urls = {argv[3]};
   int status = 0;
   for (const std::string& url : urls) {

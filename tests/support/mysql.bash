@@ -171,3 +171,6 @@ use_shared_mysql() {
   key=app:$BATS_TEST_NUMBER
   use "$DLOCK_TEST_MYSQL"
 }
+
+# The server NAME as the store of tests that kill it and start it again; $protocol is how failing_network reads it.
+begin_with_mysql() { protocol=mysql && start_mysql_with_tables "$1"; } # NAME

@@ -170,3 +170,6 @@ pg() {
 # What the server says and who asks: to end all connections of dlock's.
 end_sessions() { pg "$1" "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename='app'" >/dev/null; } # NAME
 pg_says() { [ "$(pg "$1" "$2" 2>/dev/null)" = "$3" ]; } # [USER@]NAME STATEMENT ANSWER
+
+# The server NAME as the store of tests that kill it and start it again; $protocol is how failing_network reads it.
+begin_with_postgres() { protocol=bytes && start_postgres_with_tables "$1"; } # NAME

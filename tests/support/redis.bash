@@ -135,3 +135,9 @@ everybody_is_killed() {
   history check --sections 2
   gap_below 1500
 }
+
+# The server NAME as the store of tests that kill it and start it again; $protocol is how failing_network reads it.
+begin_with_redis() { # NAME
+  protocol=redis
+  start_redis "$1" --appendonly yes --appendfsync always && use "$(redis_url "$1")"
+}

@@ -40,3 +40,19 @@ wants_store() { # NAME
   return 1
 }
 can() { [[ " $lacks " != *" $1 "* ]]; }
+
+# The URLs of all kinds, a line each, whose servers are at HOST; those that name several have the others, too. With a WORD
+# none that lacks it.
+urls_at() { # HOST HOST2 HOST3 [WORD]
+  awk -F ' *[|] *' -v word="${4:-none}" '/^url/ && $5 !~ word { print $4 }' "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt |
+    sed "s#HOST3#$3#; s#HOST2#$2#; s#HOST#$1#"
+}
+# Of each backend with servers its name and the first of them.
+first_url_of_each() { # HOST
+  awk -F ' *[|] *' -v host="$1" 'FNR == 1 { found = 0 } /^url/ && !found++ { sub(/HOST/, host, $4); n = split(FILENAME, part, "/"); print part[n - 1], $4 }' \
+    "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt
+}
+
+# The backends that have servers, and what their tests start these with.
+mapfile -t backends_with_servers < <(sed -n '/^set(dlock_all_backends$/,/^)/s/^  //p' "$BATS_TEST_DIRNAME"/../../backends/CMakeLists.txt |
+  while read -r backend; do [ ! -e "$BATS_TEST_DIRNAME/../../backends/$backend/servers.bash" ] || echo "$backend"; done)

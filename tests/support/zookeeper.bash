@@ -133,3 +133,6 @@ zookeeper_url() { # NAME...: those servers
   for name in "$@"; do hosts+=,127.0.0.1:$(port_of "$name"); done
   echo "zk://${hosts#,}"
 }
+
+# The server NAME as the store of tests that kill it and start it again; $protocol is how failing_network reads it.
+begin_with_zookeeper() { protocol=bytes && start_zookeeper "$1" && use "$(zookeeper_url "$1")"; } # NAME

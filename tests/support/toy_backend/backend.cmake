@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-dlock_add_keeper(toy)
+# Rooms: rows, .
+dlock_add_keeper(toy STOCK)

@@ -7,7 +7,7 @@ namespace dlock::toy {
 
 inline constexpr std::uint32_t kToyUrl = kOwnUrlTopic;
 
-/// toy:/dir: locks are small files in that directory.
+/// toy:/dir: rows lie in files of that directory.
 inline constexpr UrlScheme kUrlSchemes[] = {
     {"toy", UrlShape::kDirectory, UrlPath::kNone, 0, kToyUrl},
 };

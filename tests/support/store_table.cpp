@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/conformance/store_table.h"
+#include "tests/support/store_table.h"
 
 #include <algorithm>
 #include <cstdlib>
