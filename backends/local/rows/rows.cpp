@@ -12,6 +12,7 @@
 #include "backends/local/context.h"
 #include "backends/local/rows/sqlite.h"
 #include "lib/base/unique_fd.h"
+#include "lib/rows/commit_pieces.h"
 
 namespace dlock {
 namespace local {
@@ -97,23 +98,22 @@ class LocalRows final : public Rows {
   /// Some of them in one transaction: who dies in it has done nothing.
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell /*tell*/,
                                           const CallLimit& limit) override {
-    std::vector<Result<Number>> answers;
-    while (answers.size() < commits.size()) {
-      const auto rest = commits.subspan(answers.size());
-      const auto some = rest.first(std::min(rest.size(), kMostInOneTransaction));
-      std::vector<Result<Number>> numbers(some.size(), Result<Number>(0));
-      make_ = std::any_of(some.begin(), some.end(), relies_on_nothing);
-      const auto done = in_transaction(true, limit, [&] {
-        for (std::size_t i = 0; i < some.size(); ++i) numbers[i] = carry_out(group, some[i]);
-      });
-      make_ = false;
-      if (done) answers.insert(answers.end(), numbers.begin(), numbers.end());
-      else answers.resize(commits.size(), Result<Number>(done.error()));
-    }
-    return answers;
+    return commit_in_pieces(commits, kMostInOneTransaction, [&](auto some) { return commit_some(group, some, limit); });
   }
 
  private:
+  Result<std::vector<Number>> commit_some(const LockName& group, std::span<const Commit> some, const CallLimit& limit) {
+    std::vector<Number> numbers;
+    make_ = std::any_of(some.begin(), some.end(), relies_on_nothing);
+    const auto done = in_transaction(true, limit, [&] {
+      for (const Commit& one : some) numbers.push_back(carry_out(group, one));
+    });
+    make_ = false;
+    if (!done) return done.error();
+    numbers.resize(some.size());
+    return numbers;
+  }
+
   template <typename Body>
   Result<void> in_transaction(bool writes, const CallLimit& limit, Body body) {
     TRY(open(limit));

@@ -7,6 +7,7 @@
 #include "backends/postgres/connection/schema.h"
 #include "backends/postgres/connection/servers.h"
 #include "lib/base/text.h"
+#include "lib/rows/commit_pieces.h"
 
 namespace dlock {
 namespace postgres {
@@ -117,15 +118,7 @@ class PostgresRows final : public Rows {
 
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell /*tell*/,
                                           const CallLimit& limit) override {
-    std::vector<Result<Number>> answers;
-    while (answers.size() < commits.size()) {
-      const auto rest = commits.subspan(answers.size());
-      const auto some = rest.first(std::min(rest.size(), kMostTogether));
-      const auto numbers = commit_together(group, some, limit);
-      if (!numbers) answers.resize(commits.size(), Result<Number>(numbers.error()));
-      else answers.insert(answers.end(), numbers->begin(), numbers->end());
-    }
-    return answers;
+    return commit_in_pieces(commits, kMostTogether, [&](auto some) { return commit_together(group, some, limit); });
   }
 
   Result<Survey> survey(const std::string& key, Which which, const CallLimit& limit) override {

@@ -12,6 +12,7 @@
 #include "backends/zookeeper/rows/row_session.h"
 #include "backends/zookeeper/session/errors.h"
 #include "lib/base/random.h"
+#include "lib/rows/commit_pieces.h"
 
 namespace dlock {
 namespace zookeeper {
@@ -190,14 +191,7 @@ Result<std::vector<LockName>> ZookeeperRows::groups(const CallLimit& limit) {
 
 std::vector<Result<Rows::Number>> ZookeeperRows::commit_each(const LockName& group, std::span<const Commit> commits,
                                                              Tell /*tell*/, const CallLimit& limit) {
-  std::vector<Result<Number>> answers;
-  while (answers.size() < commits.size()) {
-    const auto rest = commits.subspan(answers.size());
-    const auto numbers = commit_some(group, rest.first(std::min(rest.size(), kMostTogether)), limit);
-    if (!numbers) answers.resize(commits.size(), Result<Number>(numbers.error()));
-    else answers.insert(answers.end(), numbers->begin(), numbers->end());
-  }
-  return answers;
+  return commit_in_pieces(commits, kMostTogether, [&](auto some) { return commit_some(group, some, limit); });
 }
 
 /// Each is decided on what those before it leave, and all that fit go in one transaction, at the versions that were

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/rows/commit_pieces.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_rows.h"
 #include "tests/support/rows_contract.h"
@@ -53,6 +54,30 @@ TEST_CASE("rows: a call fails before its effect, or after it") {
   w.shelf.fault = RowShelf::Fault::kAfter;
   CHECK_FALSE(w.a.commit(w.world.group, {put("x", "one")}, w.world.limit()));
   CHECK(w.world.row("x").text == "one");
+}
+
+TEST_CASE("rows: commits are made in pieces, and after one without an answer none is begun") {
+  const std::vector<Rows::Commit> commits(7);
+  std::vector<std::size_t> asked;
+  std::size_t fails_at = 0;
+  const auto commit_some = [&](std::span<const Rows::Commit> some) -> Result<std::vector<Rows::Number>> {
+    asked.push_back(some.size());
+    if (asked.size() == fails_at) return Error{ErrorCode::kUnavailable, "gone"};
+    return std::vector<Rows::Number>(some.size(), asked.size());
+  };
+  auto answers = commit_in_pieces(commits, 3, commit_some);
+  REQUIRE(answers.size() == 7);
+  CHECK(asked == std::vector<std::size_t>{3, 3, 1});
+  CHECK(*answers[2] == 1);
+  CHECK(*answers[6] == 3);
+  asked.clear();
+  fails_at = 2;
+  answers = commit_in_pieces(commits, 3, commit_some);
+  REQUIRE(answers.size() == 7);
+  CHECK(asked == std::vector<std::size_t>{3, 3});
+  CHECK(answers[2]);
+  CHECK_FALSE(answers[3]);
+  CHECK_FALSE(answers[6]);
 }
 
 }  // namespace dlock::testing::rows_test
