@@ -305,14 +305,16 @@ std::string RowLock::why_lost(const RecordReading& reading) const {
 
 /// Whoever asks for the lock back, or frees it, tells its holder, which the record then tells more.
 Renewal RowLock::held(TimePoint now) {
-  const CallLimit soon{now + kBudget, control_};
-  const bool told = rows_->heard();
-  if (told) listen_at_ = now;
+  const TimePoint end = now + std::min<Duration>(kBudget, spec_.ttl / 6);
+  if (rows_->heard()) {
+    listen_at_ = now;
+    return renew(*control_, end);
+  }
   if (!listen_at_ || now < *listen_at_) return RenewalHeld{};
+  const CallLimit soon{now + kBudget, control_};
   const auto listens = rows_->listen(spec_.name, owner_, soon);
   listen_at_ = listens ? std::nullopt : std::optional(runtime_.clock.now() + kBudget);
-  if (!told && !(listens && *listens && was_told(soon))) return RenewalHeld{};
-  return renew(*control_, now + std::min<Duration>(kBudget, spec_.ttl / 6));
+  return listens && *listens && was_told(soon) ? renew(*control_, end) : Renewal(RenewalHeld{});
 }
 
 /// Before it began to listen, as the record shows.
