@@ -177,13 +177,13 @@ struct BrokenWorld {
   }
 
   /// One commit by a client of its own, on a connection that is there already or not.
-  void commit_while(const RelayOrder& order, bool connected) {
+  void commit_while(const RelayOrder& order, bool connected, Duration time = 400ms) {
     const std::string key = "x" + std::to_string(answers.size());
     line.obey({});
     const auto rows = connect_rows(through);
     if (connected) REQUIRE(rows->read(group, {&key, 1}, limit()));
     line.obey(order);
-    answers.push_back(rows->commit(group, {put(key, "done"), add_to("n", {-1})}, limit(400ms)));
+    answers.push_back(rows->commit(group, {put(key, "done"), add_to("n", {-1})}, limit(time)));
     keys.push_back(key);
   }
 
@@ -240,6 +240,7 @@ TEST_CASE("rows: a commit whose answer is lost is not known, and is never said t
     for (const RelayOrder& order : breaks()) {
       for (const bool connected : {true, false}) world.commit_while(order, connected);
     }
+    world.commit_while({}, true, 10s);
     world.judge();
     REQUIRE(world.direct->commit(world.group, {clear_group()}, world.limit()));
   }

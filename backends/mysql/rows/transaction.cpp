@@ -54,7 +54,7 @@ Result<std::vector<Row>> Transaction::commit_and_tell(const std::string& query) 
   auto done = finish("COMMIT" + (query.empty() ? "" : ";" + query));
   if (done || query.empty()) return done;
   Error error = done.error();
-  error.undone = false;  // it may be the query that has failed
+  error.undone = error.undone && is_read_only(code_);  // else it may be the query that has failed
   return error;
 }
 
