@@ -202,7 +202,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [ "$output" = "" ]
   run -77 dlock acquire --ttl 20s k # nobody could remove it
   [[ "$output" == *"the right "*" is missing"* ]]
-  start_watched outer dlock run -n k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.1; done" &
+  start_watched outer dlock run -w 10s k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.1; done" &
     until [ -e in ]; do sleep 0.1; done'
   [ "$(how_ended outer)" = "exit 0" ]
   run -75 dlock run -n k -- touch ran
