@@ -96,9 +96,18 @@ class Calling {
     return print(out_, runtime_.log, json.end_object().line());
   }
 
+  /// Who cannot be reached is asked for --connect-timeout; who may have done it, until it is known.
   template <typename Call>
   auto insisted(Call call) {
-    return insist(call, soon(), runtime_.clock, nullptr);
+    const TimePoint until = soon();
+    auto answer = insist(call, runtime_.clock.now() + options_.connect_timeout, runtime_.clock, nullptr);
+    if (answer || answer.error().code != ErrorCode::kUnavailable || answer.error().undone) return answer;
+    answer = insist(call, until, runtime_.clock, nullptr);
+    return answer || answer.error().code != ErrorCode::kUnavailable ? answer : unknown(answer.error());
+  }
+  static Error unknown(Error error) {
+    error.undone = false;
+    return error;
   }
 
   int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, bool repeated) {

@@ -27,7 +27,7 @@ StockLook StockCalls::known(const LockName& name) {
 
 /// `error` comes after a commit that may have been made.
 Error StockCalls::and_before(Error error) const {
-  error.undone = error.undone && !is_unsure();
+  error.undone = (error.undone || error.unreached) && !is_unsure();
   return error;
 }
 

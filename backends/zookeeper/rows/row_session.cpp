@@ -27,11 +27,23 @@ Result<Calls*> RowSession::connected(const CallLimit& limit) {
   if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out() || is_neglected()) {
     calls_.reset();
     auto calls = ensemble_.connect(kLength, limit.until, limit.control);
-    if (!calls) return calls.error();
+    if (!calls) return unreached(calls.error());
     calls_ = std::move(*calls);
     used_ = now();
   }
+  while (calls_->timeout() == Duration(0) && calls_->state() == SessionState::kConnecting) {
+    if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+    if (now() >= limit.until) return unreached(calls_->unreachable());
+    calls_->wait(limit.until, limit.control);
+    calls_->receive();
+  }
   return calls_.get();
+}
+
+/// Nothing is sent before there is a connection.
+Error RowSession::unreached(Error error) const {
+  error.undone = !asked_;
+  return error;
 }
 
 /// It may have ended, which who asks in it would hear as an outage.
@@ -46,12 +58,8 @@ Result<Answer> RowSession::ask(const Request& request, const CallLimit& limit) {
 }
 
 Result<std::vector<Answer>> RowSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
-  auto calls = connected(limit);
-  if (!calls) {
-    Error error = std::move(calls).error();
-    error.undone = !asked_;
-    return error;
-  }
+  const auto calls = connected(limit);
+  if (!calls) return calls.error();
   asked_ = true;
   std::vector<std::uint64_t> tickets;
   for (const Request& request : requests) tickets.push_back((*calls)->send(request));

@@ -65,6 +65,7 @@ class RowSession {
 
  private:
   Result<Calls*> connected(const CallLimit& limit);
+  Error unreached(Error error) const;
   bool is_neglected() const;
 
   Ensemble ensemble_;
