@@ -2,7 +2,6 @@
 #include "lib/row_lock/row_admin.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "lib/lock/lock_errors.h"
@@ -54,36 +53,32 @@ Result<LockState> RowAdmin::inspect(const LockName& name) {
 }
 
 Result<KnownLocks> RowAdmin::known_locks() {
-  TRY_ASSIGN(const auto found, locks_->survey(kLockRow, Rows::Which::kFilled, soon()));
-  TRY_ASSIGN(const auto waiting, all_waiters());
+  const WallTime asked = runtime_.clock.wall();
+  TRY_ASSIGN(auto found, locks_->survey(kLockRow, Rows::Which::kFilled, soon()));
+  seen_ = {.rows = {}, .now_us = found.now_us, .asked = asked, .answered = runtime_.clock.wall(), .waiting = {}};
+  TRY_ASSIGN(seen_.waiting, all_waiters());
   KnownLocks known;
-  for (const auto& [name, row] : found.rows) known.names.push_back(name);
-  for (const auto& [text, waiters] : waiting) {
+  for (auto& [name, row] : found.rows) {
+    known.names.push_back(name);
+    seen_.rows.emplace(name, std::move(row));
+  }
+  for (const auto& [text, waiters] : seen_.waiting) {
     if (auto name = LockName::parse_stored(text)) known.names.push_back(std::move(*name));
   }
   return known;
 }
 
-/// One question for all of them, and one for who waits in the store's queue.
 std::vector<Result<LockState>> RowAdmin::inspect_some(std::span<const LockName> names) {
-  const WallTime asked = runtime_.clock.wall();
-  auto found = locks_->survey(kLockRow, Rows::Which::kFilled, soon());
-  if (!found) return {found.error()};
-  const WallTime answered = runtime_.clock.wall();
-  auto waiting = all_waiters();
-  if (!waiting) return {waiting.error()};
-  std::map<LockName, Rows::Row> rows;
-  for (auto& [name, row] : found->rows) rows.emplace(name, std::move(row));
   std::vector<Result<LockState>> states;
   for (const LockName& name : names) {
-    auto reading = lock(name).understood(rows[name], found->now_us, {});
+    auto reading = lock(name).understood(seen_.rows[name], seen_.now_us, {});
     if (!reading) {
       states.push_back(reading.error());
       continue;
     }
     LockState state = shown(name, *reading);
-    list_more_waiters(state, std::move((*waiting)[name.text()]));
-    states.push_back(moved(std::move(state), reading->now, asked, answered));
+    list_more_waiters(state, std::move(seen_.waiting[name.text()]));
+    states.push_back(moved(std::move(state), reading->now, seen_.asked, seen_.answered));
   }
   return states;
 }

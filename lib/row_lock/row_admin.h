@@ -38,6 +38,7 @@ class RowAdmin : public AdminCommon {
   const std::unique_ptr<Rows> locks_;
 
  private:
+  /// One question for all of them, and one for who waits in the store's queue; inspect_some() is about its answer.
   Result<KnownLocks> known_locks() override;
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
   Result<Release> take_for_ping(const LockName& name) override;
@@ -47,6 +48,14 @@ class RowAdmin : public AdminCommon {
   LockState shown(const LockName& name, const RecordReading& reading) const;
   using Waiters = std::map<std::string, std::vector<Participant>>;
   Result<Waiters> all_waiters();
+
+  struct Survey {
+    std::map<LockName, Rows::Row> rows;
+    std::int64_t now_us = 0;
+    WallTime asked, answered;
+    Waiters waiting;
+  };
+  Survey seen_;  ///< what known_locks() has found
 };
 
 }  // namespace dlock

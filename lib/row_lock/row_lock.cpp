@@ -151,9 +151,11 @@ RowLock::Step RowLock::stand_in_queue(const RecordReading& reading, Control& con
   if (!*written) return Again{};
   queued_ = true;
   next_beat_ = runtime_.clock.now() + kBeat;
-  acquisition_.trace("already held on " + rows_->server() + ", queued there");
+  tell_queued();
   return Busy{};
 }
+
+void RowLock::tell_queued() { acquisition_.trace("already held on " + rows_->server() + ", queued there"); }
 
 /// With so much `left` of the lease when it was asked for.
 Granted RowLock::granted(const RecordReading& held, Duration left) {
@@ -195,6 +197,7 @@ bool RowLock::wait(std::optional<TimePoint> until, Control& control) {
     return true;
   }
   if (queue() && !queue()->at_head()) {
+    tell_queued();
     wait_in_queue(until, control);
     return !acquisition_.patience().is_over(runtime_.clock.now());
   }

@@ -63,6 +63,7 @@ class RowLock final : public LockDriver, private Acquirer {
   bool passes_soon();
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
   Step decide(const RecordReading& reading, Control& control);
+  void tell_queued();
   Step stand_in_queue(const RecordReading& reading, Control& control);
   CallLimit limit(Control& control) const;
   Failed failed(const Error& error, bool& unknown) const;
