@@ -126,7 +126,7 @@ void RowStock::settle(const LockName& name, Steps& steps, SightOf sight_of, Rows
     const bool blindly = !sight && calls_.known(name).head;
     auto seen = !in_time  ? Result<StockLook>(in_time.error())
                 : blindly ? Result<StockLook>(calls_.known(name))
-                          : look(name, ids, sight.value_or(Sight{true}), limit);
+                          : look(name, ids, sight.value_or(Sight{.segments = true, .few = true}), limit);
     if (seen && !seen->head) seen = no_such_stock(name, store());
     for (Step& step : steps) {
       if (!seen && !step.answer) step.answer = seen.error();

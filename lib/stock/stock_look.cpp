@@ -117,10 +117,11 @@ Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<
     known = look.head;
     if (first.version == 0) return look;
     if (!known) return broken_stock(name, "its head is '" + first.text + "'");
-    if (sight.segments && known->rows > asked) continue;
+    const bool shows_all = sight.segments && known->rows <= asked;
+    if (sight.segments && !shows_all && !sight.few) continue;
     TRY(see_requests(look, name, ids, read.rows));
     const auto beside = std::span(read.rows).subspan(1 + 2 * ids.size());
-    if (sight.segments) TRY(see_segments(look, name, beside.first(static_cast<std::size_t>(known->rows))));
+    if (shows_all) TRY(see_segments(look, name, beside.first(static_cast<std::size_t>(known->rows))));
     for (std::size_t i = 0; i < locks.size(); ++i) {
       const bool there = locks[i] < (sight.segments ? known->rows : known->segments);
       if (there) look.locks.emplace(locks[i], beside[static_cast<std::size_t>(asked) + i]);

@@ -16,6 +16,7 @@ namespace dlock {
 struct Sight {
   bool segments = false;  ///< all of them
   int locks = -1;         ///< and their locks; without segments, of some from this one on; negative: no locks
+  bool few = false;       ///< the segments only if there are so few that one reading shows them
 };
 
 /// What a stock and some of its requests were at one moment.

@@ -307,8 +307,9 @@ SCRIPT
 
 @test "at-least: everything of dlock's is killed, and the lock is kept" {
   dlock run --at-least 3s k -- sleep 100 3>&- &
+  local holder=$!
   wait_until is_held k
-  kill -KILL $!
+  kill -KILL "$holder"
   run -75 dlock run -n k -- true
   run -0 dlock run -w 5s k -- true
   dlock run --at-least 20s -s shared -- true

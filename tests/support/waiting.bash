@@ -17,10 +17,10 @@ wait_until() {
   done
 }
 
-# Sleeps on a pipe in which nothing ever comes: no process for each time.
+# Sleeps on a pipe in which nothing ever comes: no process for each time. It is made here, because its process takes $!.
+[ "${nothing:-}" ] || exec {nothing}<> <(:)
 nap() { # MICROSECONDS: half a second at most
   local pause=$(($1 < 500000 ? $1 : 500000))
-  [ "${nothing:-}" ] || exec {nothing}<> <(:)
   printf -v pause '0.%06d' "$pause"
   read -r -t "$pause" -u "$nothing" || true
 }

@@ -251,6 +251,19 @@ TEST_CASE("stock on rows: a take is one call once the stock is known, and so are
   CHECK(w.state().total() == 6);
 }
 
+TEST_CASE("stock on rows: the first take of a process is two calls, however many segments there are") {
+  for (const int segments : {2, 20, 1000}) {
+    World w;
+    w.create(1000, segments);
+    const int calls = w.shelf.calls;
+    const std::size_t shown = w.shelf.shown;
+    CHECK(w.b->take({kPhone, name_of("o", 1), 1}, 7, w.limit()));
+    CHECK(w.shelf.calls - calls == 2);
+    CHECK(w.shelf.shown - shown < 30);
+    CHECK(w.state().total() == 999);
+  }
+}
+
 TEST_CASE("stock on rows: with locks each segment has one reservation at a time, whatever call fails") {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     INFO("seed " << seed);
