@@ -22,9 +22,8 @@ Result<Rows::Survey> Rows::survey(const std::string& key, Which which, const Cal
 }
 
 bool relies_on_nothing(const Rows::Commit& commit) {
-  using Kind = Rows::Change::Kind;
   return std::all_of(commit.begin(), commit.end(), [](const Rows::Change& one) {
-    return one.kind == Kind::kBefore || (one.kind != Kind::kAdd && one.version == 0);
+    return one.kind == Rows::Change::Kind::kBefore || (one.kind != Rows::Change::Kind::kAdd && one.version == 0);
   });
 }
 
