@@ -54,9 +54,6 @@ class LeaseAround final : public LockDriver {
     return RenewalUnknown{kept.error().message};
   }
 
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
   Result<void> release(TimePoint /*until*/) override { return {}; }
   Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override { return {}; }
 

@@ -59,14 +59,16 @@ class LockDriver {
   /// an end.
   virtual Renewal renew(Control& control, TimePoint until) = 0;
 
+  // A lock whose store sends nothing while it is held leaves these three.
+
   /// Adds the descriptors on which the store may send something while the lock is held.
-  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+  virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
 
   /// When held() has to be called even if no descriptor is ready; nullopt: never.
-  virtual std::optional<TimePoint> wake_at() const = 0;
+  virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
 
   /// Called when what add_interest() named is ready or wake_at() has come. RenewalHeld if nothing has changed.
-  virtual Renewal held(TimePoint now) = 0;
+  virtual Renewal held(TimePoint /*now*/) { return RenewalHeld{}; }
 
   /// The command has ended under the lock, with this wait status. Not called after any other end.
   virtual void command_ended(int /*wait_status*/) {}

@@ -25,9 +25,6 @@ class SlotLock final : public LockDriver {
   }
 
   Renewal renew(Control& /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
   Result<void> release(TimePoint /*until*/) override { return {}; }
   Result<void> leave(const LeaveSpec& /*spec*/, TimePoint /*until*/) override { return {}; }
 

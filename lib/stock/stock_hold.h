@@ -22,9 +22,6 @@ class StockHold final : public LockDriver {
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
   void command_ended(int wait_status) override { sold_ = wait_status == 0; }
   Result<void> release(TimePoint until) override;
   Result<void> leave(const LeaveSpec& /*spec*/, TimePoint until) override { return release(until); }

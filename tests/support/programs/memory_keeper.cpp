@@ -71,7 +71,6 @@ class MemoryLock final : public LockDriver {
     note("renewed");
     return RenewalRenewed{lease_deadline(clock_.now(), spec_.ttl)};
   }
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
   std::optional<TimePoint> wake_at() const override {
     if (!getenv("MEMORY_KEEPER_LOST") && !getenv("MEMORY_KEEPER_ASKED")) return std::nullopt;
     return looked_ + std::chrono::milliseconds(20);

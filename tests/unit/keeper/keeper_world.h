@@ -143,7 +143,6 @@ class ScriptedLock final : public LockDriver {
     script_.renewals.push_back(clock_.since_start());
     return script_.renew(control, until);
   }
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
   void command_ended(int wait_status) override {
     if (script_.releases.empty()) script_.ended = wait_status;
   }
