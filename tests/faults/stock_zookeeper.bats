@@ -124,8 +124,8 @@ through_proxy() {
 }
 
 # bats test_tags=all
-@test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
+@test "a server that greets nobody: 69, and nothing was done" {
   through_proxy
   create 10 2
-  take_from_a_silent_server
+  take_from_a_server_that_greets_nobody
 }

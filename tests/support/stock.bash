@@ -115,6 +115,24 @@ silence_says_how_to_repeat() {
     network pass
   done
 }
+# One that greets nobody has been sent nothing, so nothing can have been done, and nobody says that it may have.
+take_from_a_server_that_greets_nobody() {
+  local way step
+  for way in hold drop; do
+    network "$way"
+    for step in 'take phone --qty 2' 'add phone --qty 2' 'create other --quantity 5' 'refund phone --id nobody' \
+      'resize phone --segments 3' 'rebalance phone' 'drop phone --yes'; do
+      # shellcheck disable=SC2086
+      run -69 dlock stock $step --connect-timeout 1s
+      echo "$way $step: $output"
+      [[ "$output" != *"may have been done"* && "$output" == *"dlock doctor"* ]]
+    done
+    network pass
+  done
+  is taken 0
+  is added 0
+  run -78 dlock stock show other
+}
 take_from_a_silent_server() {
   local total
   total=$(field total)
