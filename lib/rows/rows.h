@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,6 +134,19 @@ class Rows {
   /// Whether something was told since the last call, or the connection that would have told it has ended; after that
   /// end nothing is heard before another listen(). Sends nothing.
   virtual bool heard() { return false; }
+
+  /// A store may have a queue of its own for each row that is filled (kFill) and told to be empty (kTell).
+  struct RowTurn {
+    bool queues = false;                  ///< there are such queues
+    std::optional<std::size_t> key = {};  ///< whose turn has come to us
+  };
+  /// The turn of the first of `keys` that nobody holds or waits for; if there is none, that of the last one, within
+  /// `wait`. It is ours until we fill the row and tell it to be empty, a commit of ours is refused, or the connection
+  /// ends. It promises nothing: the row decides.
+  virtual Result<RowTurn> take_turn(const LockName& /*group*/, std::span<const std::string> /*keys*/, Duration /*wait*/,
+                                    const CallLimit& /*limit*/) {
+    return RowTurn{};
+  }
   /// Ends the connection, and what is listened to. The next call makes another one.
   virtual void close() {}
 };

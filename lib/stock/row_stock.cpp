@@ -18,6 +18,7 @@ using State = RequestRecord::State;
 
 constexpr int kAllLocksOnceIn = 8;  ///< looks that could also show that a stock is short
 constexpr Duration kSweepPause = std::chrono::seconds(1);
+constexpr Duration kLongestTurn = std::chrono::seconds(1);  ///< waited for
 
 class RowStock final : public Stock {
  public:
@@ -48,8 +49,13 @@ class RowStock final : public Stock {
   }
   bool wait_for(const LockName& stock, const StockInProgress::Turn& turn, Duration pause,
                 const CallLimit& limit) override {
-    const bool goes_on = calls_.wait_for(stock, lock_row(turn.segment), pause, limit);
-    if (!calls_.is_told()) waited_for_.reset();  // then a look costs less than a commit that is refused
+    const auto ours = in_vain_ ? StockCalls::LockTurn() : calls_.turn_of_lock(stock, turn.segment, kLongestTurn, limit);
+    turn_ = ours.segment;
+    in_vain_ = in_vain_ || (ours.queues && !turn_);
+    const bool goes_on = ours.queues ? !limit.control || !limit.control->stop_requested()
+                                     : calls_.wait_for(stock, lock_row(turn.segment), pause, limit);
+    // Without our turn, and untold, a look costs less than a commit that is refused.
+    if (ours.queues ? !turn_ : !calls_.is_told()) waited_for_.reset();
     return goes_on;
   }
   Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
@@ -107,7 +113,9 @@ class RowStock final : public Stock {
   StockCalls calls_;
   std::optional<Aside> aside_;                          ///< the last reservation of ours
   std::optional<std::pair<LockName, int>> waited_for_;  ///< the request that was locked out last, and of which segment
-  TimePoint next_sweep_{};                              ///< for who waits for locks
+  std::optional<int> turn_;                             ///< the segment whose lock's turn has come to us
+  bool in_vain_ = false;    ///< it did not come, or somebody else had the lock: next, the rows are looked at
+  TimePoint next_sweep_{};  ///< for who waits for locks
 };
 
 /// Until all steps have their answers, by `decide(look, races, i)`. `sight_of(races)` says what the look has; without
@@ -180,12 +188,23 @@ void RowStock::sweep_for(const LockName& name, Steps& steps, const CallLimit& li
 }
 
 Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
+  const bool looks = std::exchange(in_vain_, false);
+  if (wish.locks && !looks && waited_for_ != std::pair(request.id, wish.start)) {
+    const auto turn = calls_.turn_of_lock(request.stock, wish.start, Duration(0), limit);
+    turn_ = turn.segment;
+    if (turn.queues && !turn_) {
+      waited_for_ = {request.id, wish.start};
+      return StockAnswer(StockInProgress{StockInProgress::Turn{wish.start, Duration(0)}});
+    }
+  }
+  const bool had_turn = turn_.has_value();
   Steps steps{{request.id}};
   deduct(request.stock, steps, {wish}, limit);
   Result<StepAnswer>& answer = *steps.front().answer;
   if (!answer) return answer.error();
   if (const auto* by = std::get_if<StockShort>(&*answer)) return StockAnswer(*by);
   if (const auto* by = std::get_if<StockInProgress>(&*answer)) {
+    in_vain_ = by->locked && had_turn;
     if (by->locked) waited_for_ = {request.id, by->locked->segment};
     return StockAnswer(*by);
   }
@@ -201,16 +220,19 @@ Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish
 }
 
 void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish>& wishes, const CallLimit& limit) {
-  const auto decide = [&](StockLook& look, int races, std::size_t i) {
-    return decide_take(name, look, races, steps[i], wishes[i]);
-  };
   const bool reserves = std::any_of(wishes.begin(), wishes.end(), [](const Wish& one) { return one.owner; });
-  const Wish& one = wishes.front();
-  const bool comes_back = std::exchange(waited_for_, std::nullopt) == std::pair(steps.front().id, one.start);
+  Wish one = wishes.front();
+  const auto turn = std::exchange(turn_, std::nullopt);
+  const bool waited = std::exchange(waited_for_, std::nullopt) == std::pair(steps.front().id, one.start);
+  const bool comes_back = waited || turn;
+  one.start = turn.value_or(one.start);
   const auto sight_of = [&](int races) -> std::optional<Sight> {
     if (races == 0 && (!one.locks || comes_back)) return std::nullopt;
     if (!one.locks) return Sight{true};
     return Sight{(!comes_back && one.start % kAllLocksOnceIn == 0) || steps.front().wants_all, one.start};
+  };
+  const auto decide = [&](StockLook& look, int races, std::size_t i) {
+    return decide_take(name, look, races, steps[i], i == 0 ? one : wishes[i]);
   };
   settle(name, steps, sight_of, reserves ? Rows::Tell::kNumber : Rows::Tell::kMade, decide, limit);
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -298,7 +320,8 @@ Result<void> RowStock::go_on_with(const StockRequest& request, const Owner& owne
                                 : end == End::kExtend       ? extension_commit(request.id, seen, ttl)
                                                             : confirmation_commit(request.id, seen);
     aside_.reset();
-    TRY_ASSIGN(const auto number, calls_.commit(request.stock, commit, limit));
+    const auto tell = end == End::kExtend ? Rows::Tell::kNumber : Rows::Tell::kMade;
+    TRY_ASSIGN(const auto number, calls_.commit(request.stock, commit, limit, tell));
     if (number == 0 || over) continue;
     seen.open = number;
     if (end == End::kExtend) aside_ = Aside{request.stock, request.id, std::move(seen)};

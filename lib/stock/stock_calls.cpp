@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/base/random.h"
+#include "lib/stock/stock_rows.h"
 
 namespace dlock {
 namespace {
@@ -60,8 +61,9 @@ Result<Rows::Number> StockCalls::settled(Result<Rows::Number> number, const Call
   return Rows::Number(0);
 }
 
-Result<Rows::Number> StockCalls::commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit) {
-  return settled(rows_->commit(name, one, limit), limit);
+Result<Rows::Number> StockCalls::commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit,
+                                        Rows::Tell tell) {
+  return settled(std::move(rows_->commit_each(name, {&one, 1}, tell, limit).front()), limit);
 }
 
 std::vector<Result<Rows::Number>> StockCalls::commit_each(const LockName& name,
@@ -82,6 +84,18 @@ bool StockCalls::wait_for(const LockName& name, const std::string& key, Duration
   told_ = look && look->rows.front().text.empty();
   if (!look || told_) return !limit.control || !limit.control->stop_requested();
   return hear(std::min(limit.until, now + kLongestListening), limit.control);
+}
+
+StockCalls::LockTurn StockCalls::turn_of_lock(const LockName& name, int segment, Duration wait,
+                                              const CallLimit& limit) {
+  const auto& head = head_of(name);
+  if (!head) return {};
+  const std::vector<int> some = locks_from(segment, head->segments);
+  std::vector<std::string> keys;
+  for (const int one : some) keys.push_back(lock_row(one));
+  const auto turn = rows_->take_turn(name, keys, wait, limit);
+  if (!turn) return {};
+  return {turn->queues, turn->key ? std::optional(some[*turn->key]) : std::nullopt};
 }
 
 bool StockCalls::hear(TimePoint until, Control* control) {

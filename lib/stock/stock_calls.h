@@ -37,13 +37,21 @@ class StockCalls {
   Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, const Sight& sight,
                          const CallLimit& limit);
   /// 0: another one was faster.
-  Result<Rows::Number> commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit);
+  Result<Rows::Number> commit(const LockName& name, const Rows::Commit& one, const CallLimit& limit,
+                              Rows::Tell tell = Rows::Tell::kMade);
   std::vector<Result<Rows::Number>> commit_each(const LockName& name, const std::vector<Rows::Commit>& commits,
                                                 Rows::Tell tell, const CallLimit& limit);
 
   /// Waits until the row `key` is told to be empty, for a second at most; where nobody is told, for `pause`. False:
   /// limit.control wants an end.
   bool wait_for(const LockName& name, const std::string& key, Duration pause, const CallLimit& limit);
+
+  /// The first of the locks from `segment` on whose turn comes within `wait`, where the store has queues for them.
+  struct LockTurn {
+    bool queues = false;
+    std::optional<int> segment = {};
+  };
+  LockTurn turn_of_lock(const LockName& name, int segment, Duration wait, const CallLimit& limit);
 
   /// Whether that ended because it was told, or empty before.
   bool is_told() const { return told_; }

@@ -16,9 +16,9 @@ constexpr std::int64_t kOldLockUs = 1'000'000;
 std::vector<int> locks_in(const Sight& sight, const std::optional<StockHead>& known) {
   if (sight.locks < 0) return {};
   const bool all = sight.segments || !known;
-  const int count = all ? (known ? known->rows : kLikelySegments) : std::min(kLocksInSight, known->segments);
+  if (!all) return locks_from(sight.locks, known->segments);
   std::vector<int> segments;
-  for (int i = 0; i < count; ++i) segments.push_back(all ? i : (sight.locks % known->segments + i) % known->segments);
+  for (int i = 0; i < (known ? known->rows : kLikelySegments); ++i) segments.push_back(i);
   return segments;
 }
 
@@ -56,6 +56,12 @@ Result<void> see_segments(StockLook& look, const LockName& name, std::span<const
 }
 
 }  // namespace
+
+std::vector<int> locks_from(int first, int segments) {
+  std::vector<int> some;
+  for (int i = 0; i < std::min(kLocksInSight, segments); ++i) some.push_back((first % segments + i) % segments);
+  return some;
+}
 
 Quantity StockLook::available() const { return sum_of(segments, &SegmentCounts::quantity); }
 Quantity StockLook::reserved() const { return sum_of(segments, &SegmentCounts::reserved); }

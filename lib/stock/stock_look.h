@@ -42,6 +42,9 @@ struct StockLook {
   bool has_old_locks() const;
 };
 
+/// The locks that are looked at by who wants any, from one on.
+std::vector<int> locks_from(int first, int segments);
+
 /// Reads it in one read: the head, `ids`, and what `sight` says; once more if it has turned out to have more segments
 /// than `known` says, which is then what it is. Misconfigured for rows that make no sense.
 Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<StockHead>& known,

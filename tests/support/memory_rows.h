@@ -34,6 +34,9 @@ struct RowShelf {
   int tellings = 0;
   std::map<LockName, std::map<std::string, Rows::Row>> groups;
   std::map<LockName, Rows::Number> last;
+  bool queues = false;                                                 ///< the store has one for each row
+  std::map<std::pair<LockName, std::string>, const void*> turns = {};  ///< whose they are
+  std::function<void()> during_wait = {};                              ///< for a turn: what others do
   std::deque<const void*> line;  ///< in the queue of a store that has one, the head first (memory_queue.h)
   int calls = 0;
   std::size_t shown = 0;  ///< rows, by all reads
@@ -92,11 +95,35 @@ class MemoryRows : public Rows {
     listens_to_ = {group, key};
     return end() ? Result<bool>(cut_off()) : shelf_.tells;
   }
+  /// Who waits has what becomes free meanwhile; nobody else waits.
+  Result<RowTurn> take_turn(const LockName& group, std::span<const std::string> keys, Duration wait,
+                            const CallLimit& limit) override {
+    if (!shelf_.queues) return RowTurn{};
+    if (begin()) return cut_off();
+    leave_turns();
+    RowTurn turn{true};
+    const auto take = [&](std::size_t i) {
+      if (shelf_.turns.try_emplace({group, keys[i]}, this).second) turn.key = i;
+    };
+    for (std::size_t i = 0; i < keys.size() && !turn.key; ++i) take(i);
+    if (!turn.key && wait > Duration(0)) {
+      if (shelf_.during_wait) shelf_.during_wait();
+      else shelf_.clock.sleep_until(std::min(limit.until, shelf_.clock.now() + wait));
+      take(keys.size() - 1);
+    }
+    return end() ? Result<RowTurn>(cut_off()) : turn;
+  }
   bool has_refused() const override { return refused_; }
   bool heard() override { return listens_to_ && shelf_.told.erase(*listens_to_) > 0; }
-  void close() override { listens_to_.reset(); }
+  void close() override {
+    listens_to_.reset();
+    leave_turns();
+  }
 
  private:
+  void leave_turns() {
+    std::erase_if(shelf_.turns, [&](const auto& one) { return one.second == this; });
+  }
   bool begin() {
     if (shelf_.between) shelf_.between();
     ++shelf_.calls;
@@ -120,6 +147,7 @@ class MemoryRows : public Rows {
     const Number number = std::all_of(commit.begin(), commit.end(), [&](const Change& one) { return fits(group, one); })
                               ? make(group, commit)
                               : 0;
+    if (number == 0) leave_turns();
     return end() ? Result<Number>(cut_off()) : number;
   }
 
@@ -138,6 +166,8 @@ class MemoryRows : public Rows {
     auto& rows = shelf_.groups[group];
     for (const Change& one : commit) {
       const Row before = row(group, one.key);
+      if (one.kind == Change::Kind::kTell) leave_turns();
+      if (one.kind == Change::Kind::kFill && shelf_.queues) shelf_.turns.try_emplace({group, one.key}, this);
       if (one.kind == Change::Kind::kClear) rows.clear();
       else if (one.kind == Change::Kind::kRemove) rows.erase(one.key);
       else if (one.kind == Change::Kind::kPut || one.kind == Change::Kind::kFill)

@@ -326,6 +326,33 @@ inline void who_listens_is_told(const RowsWorld& w) {
   CHECK_FALSE(w.a.heard());
 }
 
+inline void each_row_has_its_turns(const RowsWorld& w) {
+  const std::vector<std::string> keys{"open/1", "open/2"}, one{"open/1"};
+  const auto turn = [&](Rows& rows, std::span<const std::string> some, Duration wait) {
+    const auto got = rows.take_turn(w.group, some, wait, w.limit());
+    REQUIRE(got);
+    return *got;
+  };
+  const auto filled = w.commit(w.a, {put("x", "1"), fill_row("open/1", "a")});
+  REQUIRE(filled > 0);
+  const auto second = turn(w.b, keys, Duration(0));
+  if (!second.queues) {
+    CHECK_FALSE(second.key);
+    return;
+  }
+  CHECK(second.key == 1);                        // who fills a row has its turn
+  CHECK_FALSE(turn(w.b, one, Duration(0)).key);  // and keeps it
+  CHECK(turn(w.a, keys, Duration(0)).key == 0);  // who asks leaves all that it has
+  CHECK_FALSE(turn(w.b, one, std::chrono::seconds(1)).key);
+  CHECK(w.commit(w.a, {put("open/1", "", filled), tell("open/1")}) > filled);
+  CHECK(turn(w.b, one, Duration(0)).key == 0);
+  CHECK_FALSE(turn(w.a, one, Duration(0)).key);
+  CHECK(w.commit(w.b, {put("x", "2"), fill_row("open/1", "b")}) == 0);  // a commit that is refused leaves it
+  CHECK(turn(w.a, one, Duration(0)).key == 0);
+  w.a.close();
+  CHECK(turn(w.b, one, std::chrono::seconds(5)).key == 0);
+}
+
 inline constexpr RowsCase kCases[] = {
     {"a row is put and read", a_row_is_put_and_read},
     {"what is put where none may be is put once", put_where_none_may_be_is_done_once},
@@ -345,6 +372,7 @@ inline constexpr RowsCase kCases[] = {
     {"a commit is made before its time is over", a_commit_is_made_before_its_time_is_over},
     {"rows are surveyed in all groups", rows_are_surveyed_in_all_groups},
     {"who listens is told", who_listens_is_told},
+    {"each row has its turns, where there are any", each_row_has_its_turns},
     {"a thousand commits in one go", a_thousand_commits_in_one_go},
     {"a thousand rows in one commit", a_thousand_rows_in_one_commit},
 };

@@ -28,6 +28,8 @@ inline constexpr char kReadOnly[] = "@@global.read_only+0";
 /// 1 where the server is a node of a Galera cluster, whose named locks and row locks are its own; else 0 or NULL. Every
 /// session sets it when it begins.
 inline constexpr char kGalera[] = "@dlock_galera";
+/// Gives back all named locks of the session.
+inline constexpr char kReleaseNamedLocks[] = "DO IF(@dlock_galera,0,RELEASE_ALL_LOCKS())";
 inline constexpr char kUnlessReadOnly[] = " AND @@global.read_only=0";  ///< ends the condition of a change
 
 /// Sent before a transaction: on such a server, the transaction then may change nothing, whatever rights the account

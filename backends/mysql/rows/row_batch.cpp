@@ -28,6 +28,10 @@ bool is_of_rows(const Rows::Change& one) { return one.kind != Kind::kBefore && o
 
 }  // namespace
 
+bool tells(const Rows::Commit& commit) {
+  return std::any_of(commit.begin(), commit.end(), [](const Rows::Change& one) { return one.kind == Kind::kTell; });
+}
+
 bool RowBatch::is_refusal(int code) { return code == kDuplicateKey || code == kNullValue || code == kOutOfRange; }
 
 bool RowBatch::add(const Rows::Commit& commit) {
@@ -109,6 +113,12 @@ void RowBatch::insert(const std::string& key, const std::string& text) {
   rows_.push_back({key, "," + number_ + "," + values_of(text) + ")"});
 }
 
+std::string RowBatch::after_commit(bool told) const {
+  const std::string leaves = turn_of_ && tells(others_) ? kReleaseNamedLocks : "";
+  const std::string asks = told ? "SELECT @dlock_number" : "";
+  return leaves + (leaves.empty() || asks.empty() ? "" : ";") + asks;
+}
+
 void RowBatch::write(bool told) {
   const std::string clock = "GREATEST(" + std::string(kServerMicroseconds) + "," + std::to_string(least_) + ")";
   number_ = told ? "@dlock_number" : clock;
@@ -158,6 +168,10 @@ void RowBatch::write(bool told) {
                        ",1,~0+CONNECTION_ID())");
   }
   if (clears) transaction_.write("DELETE FROM " + table + " WHERE space=" + space_ + " AND name=" + name_);
+  for (const Rows::Change& last : others_) {
+    if (!turn_of_ || last.kind != Kind::kFill) continue;
+    transaction_.write("DO IF(" + std::string(kGalera) + ",0,GET_LOCK(" + turn_of_(last.key) + ",0))");
+  }
 }
 
 }  // namespace dlock::mysql

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -12,22 +13,28 @@
 
 namespace dlock::mysql {
 
+/// Whether somebody is told with it.
+bool tells(const Rows::Commit& commit);
+
 /// Commits as the statements of one transaction, which ends with an error (is_refusal) if one of them is refused: what
 /// changes a row leaves a mark in LAST_INSERT_ID() if the row is as it has to be, which the next statement wants to
 /// see; what is new is inserted last.
 class RowBatch {
  public:
-  /// `transaction` outlives it. `group`: the columns that name it, "space=... AND name=...".
-  RowBatch(Transaction& transaction, std::string space, std::string name)
-      : transaction_(transaction), space_(std::move(space)), name_(std::move(name)) {}
+  /// The named lock of a row, as an expression.
+  using TurnOf = std::function<std::string(const std::string& key)>;
+
+  /// `transaction` outlives it. `space`, `name`: literals. `turn_of`: who fills a row takes its turn, and leaves all
+  /// turns when a row is told to be empty; null: no turns.
+  RowBatch(Transaction& transaction, std::string space, std::string name, TurnOf turn_of)
+      : transaction_(transaction), space_(std::move(space)), name_(std::move(name)), turn_of_(std::move(turn_of)) {}
 
   /// Adds one whose rows are not those of the commits before it, unless both add to them. False: it does not fit.
   bool add(const Rows::Commit& commit);
-  /// Hands the statements to the transaction. Their number comes from the clock; if it is to be `told`, kNumber tells
-  /// it.
+  /// Hands the statements to the transaction. Their number comes from the clock.
   void write(bool told);
-
-  static constexpr char kNumber[] = "SELECT @dlock_number";
+  /// What is to be sent after COMMIT: the query for the number, if that is to be `told`.
+  std::string after_commit(bool told) const;
   /// The server has refused a commit by this code.
   static bool is_refusal(int code);
 
@@ -41,6 +48,7 @@ class RowBatch {
 
   Transaction& transaction_;
   const std::string space_, name_;
+  const TurnOf turn_of_;
   std::set<std::string> keys_;  ///< of puts, removals and checks
   std::map<std::string, std::vector<std::int64_t>> adds_;
   std::vector<Rows::Change> others_;

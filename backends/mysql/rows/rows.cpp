@@ -31,13 +31,18 @@ Settings for_batches(Settings settings, int idle_seconds) {
   return settings;
 }
 
+std::string turn_of(const LockName& group, const std::string& key) {
+  return named_lock("turn", group.text() + "\n" + key);
+}
+
 class MysqlRows final : public Rows {
  public:
   MysqlRows(Settings settings, const Dial& dial, const RowSpace& space, const Runtime& runtime, int idle_seconds,
             bool queues)
       : settings_(for_batches(std::move(settings), idle_seconds)),
         space_(literal(space.name)),
-        transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {
+        transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock),
+        has_turns_(!queues) {
     if (queues) gate_.emplace(settings_, transaction_.servers(), space_, runtime);
   }
 
@@ -58,6 +63,30 @@ class MysqlRows final : public Rows {
     if (database == nullptr || database->usable()) return false;
     transaction_.servers().close();
     return true;
+  }
+
+  Result<RowTurn> take_turn(const LockName& group, std::span<const std::string> keys, Duration wait,
+                            const CallLimit& limit) override {
+    if (!has_turns_) return RowTurn{};
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    std::string first = "0";
+    for (std::size_t i = keys.size(); i-- > 0;) {
+      const std::string waits = i + 1 == keys.size() ? std::to_string(seconds) : "0";
+      first = "IF(GET_LOCK(" + turn_of(group, keys[i]) + "," + waits + ")," + std::to_string(i + 1) + "," + first + ")";
+    }
+    Servers& servers = transaction_.servers();
+    TRY_ASSIGN(const auto database, servers.connect(limit.until, limit.control));
+    const std::string text = std::string(kReleaseNamedLocks) + ";SELECT IF(" + kGalera + ",-1," + first + ")";
+    const AnswerOrFailure outcome = ask(*database, text, servers.clock(), limit.until, limit.control);
+    if (const auto* failure = std::get_if<Failure>(&outcome)) {
+      has_turns_ = !is_without_named_locks(failure->code);
+      return servers.failed(*failure);
+    }
+    const auto& rows = std::get<Answer>(outcome).rows;
+    const auto got = rows.empty() ? -1 : number_of(rows[0], 0);
+    has_turns_ = got >= 0;
+    has_turn_ = got > 0;
+    return RowTurn{has_turns_, has_turn_ ? std::optional(static_cast<std::size_t>(got - 1)) : std::nullopt};
   }
 
   /// A query sees one moment.
@@ -126,7 +155,7 @@ class MysqlRows final : public Rows {
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
                                           const CallLimit& limit) override {
     std::vector<Result<Number>> answers;
-    if (commits.size() == 1) {
+    if (commits.size() == 1 && !(has_turns_ && tells(commits.front()))) {
       if (const auto statement =
               plain_update(" WHERE space=" + space_ + " AND name=" + literal(group.text()), commits.front())) {
         answers.push_back(write_one(*statement, limit));
@@ -166,6 +195,11 @@ class MysqlRows final : public Rows {
     Number number = 0;
   };
 
+  void leave_turn(const CallLimit& limit) {
+    if (std::exchange(has_turn_, false))
+      (void)transaction_.servers().run(kReleaseNamedLocks, limit.until, limit.control);
+  }
+
   std::string of(const LockName& group) const {
     return std::string(kDataTable) + " WHERE space=" + space_ + " AND name=" + literal(group.text());
   }
@@ -184,17 +218,21 @@ class MysqlRows final : public Rows {
     while (true) {
       TRY(transaction_.begin(limit));
       if (relies_on_nothing(rest.front())) TRY(check_engine());
-      RowBatch batch(transaction_, space_, literal(group.text()));
+      const auto turn = [&](const std::string& key) { return turn_of(group, key); };
+      RowBatch batch(transaction_, space_, literal(group.text()), has_turns_ ? turn : RowBatch::TurnOf());
       Together some;
       while (some.count < rest.size() && batch.add(rest[some.count])) ++some.count;
       const bool told = tell == Tell::kNumber;
       batch.write(told);
-      const auto done = transaction_.commit_and_tell(told ? RowBatch::kNumber : "");
+      const auto done = transaction_.commit_and_tell(batch.after_commit(told));
       if (done) some.number = done->empty() ? 1 : leading_number<Number>(mysql::text_of(done->front(), 0));
       if (done) return some;
       some.refused = RowBatch::is_refusal(transaction_.failure_code());
+      if (some.refused) leave_turn(limit);
       if (some.refused) return some;
-      if (!transaction_.is_worth_repeating()) return done.error();
+      const bool lacks_turns = has_turns_ && is_without_named_locks(transaction_.failure_code());
+      has_turns_ = has_turns_ && !lacks_turns;
+      if (!lacks_turns && !transaction_.is_worth_repeating()) return done.error();
     }
   }
 
@@ -213,6 +251,8 @@ class MysqlRows final : public Rows {
   const std::string space_;
   Transaction transaction_;
   std::optional<RowGate> gate_;
+  bool has_turns_;         ///< the server has named locks, and we use one for each row that is filled
+  bool has_turn_ = false;  ///< of a row that is not filled yet
 };
 
 }  // namespace

@@ -10,37 +10,12 @@
 #include <random>
 
 #include "lib/keeper/insist.h"
-#include "lib/stock/taking.h"
-#include "tests/support/fake_clock.h"
-#include "tests/support/memory_rows.h"
+#include "tests/unit/stock/row_stock_world.h"
 
 namespace dlock::testing::row_stock_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-const LockName kPhone = *LockName::parse("phone");
-
-LockName name_of(const std::string& prefix, int number) { return *LockName::parse(prefix + std::to_string(number)); }
-
-struct World {
-  FakeClock clock;
-  RowShelf shelf{clock};
-  std::unique_ptr<Stock> a = client(), b = client();
-
-  std::unique_ptr<Stock> client() { return row_stock(std::make_unique<MemoryRows>(shelf), clock); }
-  CallLimit limit() { return {clock.now() + 10s}; }
-  void create(Quantity quantity, int segments) {
-    REQUIRE(a->create(kPhone, quantity, segments, Owner::random(), limit()));
-  }
-  StockState state() {
-    shelf.between = {};
-    auto state = client()->show(kPhone, limit());
-    REQUIRE(state);
-    CHECK(state->total() + state->reserved() + state->taken - state->refunded == state->created + state->added);
-    return std::move(*state);
-  }
-};
 
 /// A caller that has done what it was told, and nothing else: asks again while the outcome is not known.
 class Caller {
@@ -262,114 +237,6 @@ TEST_CASE("stock on rows: the first take of a process is two calls, however many
     CHECK(w.shelf.shown - shown < 30);
     CHECK(w.state().total() == 999);
   }
-}
-
-TEST_CASE("stock on rows: with locks each segment has one reservation at a time, whatever call fails") {
-  for (unsigned seed = 1; seed <= 40; ++seed) {
-    INFO("seed " << seed);
-    World w;
-    w.create(400, 4);
-    std::mt19937 random(seed);
-    w.shelf.fault = seed % 2 ? RowShelf::Fault::kBefore : RowShelf::Fault::kAfter;
-    w.shelf.between = [&] {
-      if (random() % 5 == 0) w.shelf.fault_at = w.shelf.calls + 1;
-    };
-    struct Order {
-      StockRequest request;
-      Owner owner;
-      StockParts parts;
-    };
-    std::vector<Order> running;
-    Quantity sold = 0;
-    for (int i = 0; i < 60; ++i) {
-      Stock& stock = random() % 2 ? *w.a : *w.b;
-      Order order{{kPhone, name_of("o", i), random() % 6 ? 1 : 150, true}, Owner::random(), {}};
-      const auto got = insist([&](const CallLimit& l) { return stock.reserve(order.request, order.owner, 1h, i, l); },
-                              w.clock.now() + 20s, w.clock, nullptr);
-      REQUIRE(got);
-      if (const auto* taken = std::get_if<StockTaken>(&*got)) {
-        order.parts = taken->parts;
-        for (const Order& other : running) {
-          for (const StockPart& part : other.parts) {
-            for (const StockPart& ours : order.parts) CHECK(part.segment != ours.segment);
-          }
-        }
-        running.push_back(order);
-      }
-      if (running.empty() || (running.size() < 4 && random() % 3 > 0)) continue;
-      const Order done = running.front();
-      running.erase(running.begin());
-      const bool sells = random() % 2 == 0;
-      CHECK(insist(
-          [&](const CallLimit& l) {
-            return sells ? stock.confirm(done.request, done.owner, l) : stock.cancel(done.request, done.owner, l);
-          },
-          w.clock.now() + 20s, w.clock, nullptr));
-      if (sells) sold += done.request.quantity;
-    }
-    w.clock.advance(2h);
-    const StockState state = w.state();
-    CHECK(state.taken == sold);
-    CHECK(state.reserved() == 0);
-    for (const StockSegment& segment : state.segments) CHECK_FALSE(segment.locked_by);
-  }
-}
-
-TEST_CASE(
-    "stock on rows: who waits for a lock is told, gets what a dead one had, and looks now and then where nobody "
-    "tells") {
-  for (const bool tells : {true, false}) {
-    World w;
-    w.shelf.tells = tells;
-    w.create(5, 1);
-    const StockRequest first{kPhone, name_of("o", 1), 1, true}, second{kPhone, name_of("o", 2), 1, true};
-    const Owner a = Owner::random(), b = Owner::random();
-    REQUIRE(w.a->reserve(first, a, 5s, 0, w.limit()));
-    const auto answer = w.b->reserve(second, b, 5s, 0, w.limit());
-    REQUIRE(answer);
-    REQUIRE(std::holds_alternative<StockInProgress>(*answer));
-    REQUIRE(std::get<StockInProgress>(*answer).locked);
-    const TimePoint before = w.clock.now();
-    CHECK(w.b->wait_for(kPhone, {0, 0ms}, 10ms, w.limit()));
-    CHECK(w.clock.now() - before == (tells ? 1s : 10ms));
-    CHECK(w.a->confirm(first, a, w.limit()));
-    CHECK(w.b->wait_for(kPhone, {0, 0ms}, 10ms, w.limit()));
-    CHECK(w.clock.now() - before <= 1s + 10ms);
-    REQUIRE(w.b->reserve(second, b, 5s, 0, w.limit()));
-    const StockRequest third{kPhone, name_of("o", 3), 1, true};
-    const auto next = [&](int start, const CallLimit& limit) { return w.a->reserve(third, a, 5s, start, limit); };
-    const auto pause = [&](const StockInProgress::Turn& turn, Duration length, const CallLimit& limit) {
-      return w.a->wait_for(kPhone, turn, length, limit);
-    };
-    const auto taken = take_when_possible(third, next, {}, w.clock, nullptr, pause);  // `second` was killed
-    REQUIRE(taken);
-    CHECK(w.clock.now() - before <= 8s);
-    CHECK(w.state().reserved() == 1);
-  }
-}
-
-TEST_CASE(
-    "stock on rows: who was beaten to a lock looks at some locks again, at all segments only if the free one is "
-    "short") {
-  World w;
-  w.create(100, 100);
-  const auto rows_for = [&](const StockRequest& request) {
-    const std::size_t before = w.shelf.shown;
-    const auto got = w.a->reserve(request, Owner::random(), 1h, 1, w.limit());
-    REQUIRE(got);
-    CHECK(std::holds_alternative<StockTaken>(*got));
-    return w.shelf.shown - before;
-  };
-  REQUIRE(w.a->take({kPhone, name_of("known", 1), 1}, 50, w.limit()));
-  bool beaten = false;
-  w.shelf.between = [&] {
-    if (w.shelf.shown == 0 || std::exchange(beaten, true)) return;
-    REQUIRE(w.b->reserve({kPhone, name_of("other", 1), 1, true}, Owner::random(), 1h, 1, w.limit()));
-  };
-  w.shelf.shown = 0;
-  CHECK(rows_for({kPhone, name_of("o", 1), 1, true}) < 100);
-  CHECK(beaten);
-  CHECK(rows_for({kPhone, name_of("o", 2), 2, true}) > 100);
 }
 
 TEST_CASE("stock on rows: what comes back to a segment that is used no more goes to another one") {
