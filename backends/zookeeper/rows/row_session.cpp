@@ -144,4 +144,20 @@ Result<void> RowSession::make_directory(const std::string& path, const CallLimit
   return zookeeper::make_directory(**calls, path, true, kDirectoryData, limit.until, limit.control);
 }
 
+Result<void> RowSession::make_room(const std::vector<Change>& all, const CallLimit& limit) {
+  std::set<std::string> rooms;
+  for (const Change& one : all) {
+    if (one.kind == Change::Kind::kCreate) rooms.insert(parent_of(one.path));
+  }
+  std::vector<Request> requests;
+  for (const std::string& room : rooms) requests.push_back(ask_creation(create_node(room, "")));
+  TRY_ASSIGN(const auto made, ask(requests, limit));
+  for (const Answer& one : made) {
+    if (one.code != Code::kOk && one.code != Code::kNodeExists && one.code != Code::kNoNode) {
+      return unexpected(ErrorCode::kUnsupported, one.code, store(), "makes no room for rows");
+    }
+  }
+  return {};
+}
+
 }  // namespace dlock::zookeeper

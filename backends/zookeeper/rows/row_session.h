@@ -55,6 +55,8 @@ class RowSession {
 
   /// As make_directory() of zookeeper/lock/store.h, with nodes that stay.
   Result<void> make_directory(const std::string& path, const CallLimit& limit);
+  /// The directories of what `all` would create.
+  Result<void> make_room(const std::vector<Change>& all, const CallLimit& limit);
 
   const Ensemble& ensemble() const { return ensemble_; }
   const Runtime& runtime() const { return runtime_; }

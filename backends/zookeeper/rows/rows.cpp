@@ -8,6 +8,8 @@
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/rows/row_drafts.h"
+#include "backends/zookeeper/rows/row_groups.h"
+#include "backends/zookeeper/rows/row_moment.h"
 #include "backends/zookeeper/rows/row_nodes.h"
 #include "backends/zookeeper/rows/row_session.h"
 #include "backends/zookeeper/session/errors.h"
@@ -29,13 +31,13 @@ constexpr int kMostRacePauses = 6;
 class ZookeeperRows final : public Rows {
  public:
   ZookeeperRows(Ensemble ensemble, const RowSpace& space, const Runtime& runtime)
-      : session_(std::move(ensemble), runtime), space_(space) {}
+      : session_(std::move(ensemble), runtime), groups_(session_, space) {}
 
   const std::string& store() const override { return session_.store(); }
   Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override;
   Result<std::vector<std::string>> list(const LockName& group, const std::string& prefix,
                                         const CallLimit& limit) override;
-  Result<std::vector<LockName>> groups(const CallLimit& limit) override;
+  Result<std::vector<LockName>> groups(const CallLimit& limit) override { return groups_.all(limit); }
   std::vector<Result<Number>> commit_each(const LockName& group, std::span<const Commit> commits, Tell tell,
                                           const CallLimit& limit) override;
   Result<bool> listen(const LockName& group, const std::string& key, const CallLimit& limit) override;
@@ -43,74 +45,17 @@ class ZookeeperRows final : public Rows {
   bool heard() override { return session_.heard(); }
 
  private:
-  /// Where a group has its rows; its numbers count transactions from the time at which it was made.
-  struct Group {
-    LockName name;
-    std::string life;
-    std::int64_t ahead = 0;
-  };
-
-  Result<bool> find(const LockName& name, const CallLimit& limit);
-  std::string path_of(std::string_view key) const { return row_path(group_->life, space_, key); }
-  std::string live() const { return group_->life + "/live"; }
-  Number number_of(std::int64_t zxid) const { return static_cast<Number>(group_->ahead + zxid); }
-  Row row_of(const Answer& answer) const;
-
   Result<std::vector<Number>> commit_some(const LockName& name, std::span<const Commit> some, const CallLimit& limit);
   Result<RowDrafts> drafts(std::span<const Commit> some, bool freshly, const CallLimit& limit);
-  std::vector<NodeChange> changes(const LockName& name, const RowDrafts& rows, bool clears) const;
+  std::vector<NodeChange> changes(const RowDrafts& rows, bool clears) const;
   void add_tells(std::vector<NodeChange>& all, const std::set<std::string>& told) const;
   Result<void> write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid, bool& again,
                      const CallLimit& limit);
-  Result<void> make_room(const std::vector<NodeChange>& all, const CallLimit& limit);
-  Result<void> make_group(const LockName& name, const CallLimit& limit);
   Result<void> race(const LockName& name, int races, const CallLimit& limit);
 
   RowSession session_;
-  const RowSpace space_;
-  std::optional<Group> group_;  ///< the one that was found last
+  RowGroups groups_;
 };
-
-Result<bool> ZookeeperRows::find(const LockName& name, const CallLimit& limit) {
-  if (group_ && group_->name == name) return true;
-  group_.reset();
-  const std::string path = group_path(session_.root(), space_.name, name);
-  TRY_ASSIGN(const auto answers, session_.ask({ask_sync(path), ask_data(path)}, limit));
-  const Answer& seen = answers.back();
-  if (seen.code == Code::kNoNode) return false;
-  if (seen.code != Code::kOk || seen.data.empty())
-    return unexpected(ErrorCode::kUnavailable, seen.code, store(), "does not show " + path);
-  group_ = {name, lives_path(session_.root(), space_.name) + "/" + seen.data,
-            (seen.stat.ctime + 1) * 1000 - seen.stat.czxid};
-  return true;
-}
-
-Rows::Row ZookeeperRows::row_of(const Answer& answer) const {
-  if (answer.code != Code::kOk) return {};
-  return {answer.data, number_of(answer.stat.mzxid), answer.stat.mtime * 1000};
-}
-
-/// Of two readings of one node the one that shows it as it was right after the transaction `newest`, which is the
-/// newest that the first reading of any node has seen; nullptr: neither is known to.
-const Answer* at_moment(const Answer& first, const Answer& again, std::int64_t newest) {
-  if (again.code == first.code && again.stat.mzxid == first.stat.mzxid) return &first;
-  if (again.code != Code::kOk) return nullptr;
-  if (again.stat.mzxid <= newest) return &again;
-  const bool is_next = again.stat.czxid == first.stat.czxid && again.stat.version == first.stat.version + 1;
-  return first.code == Code::kOk && is_next ? &first : nullptr;
-}
-
-/// All of them, each first and again, as they were at one moment; fewer: there is none that both readings show.
-std::vector<const Answer*> at_one_moment(std::span<const Answer> first, std::span<const Answer> again) {
-  std::int64_t newest = 0;
-  for (const Answer& one : first) newest = std::max(newest, one.stat.mzxid);
-  std::vector<const Answer*> shown;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const Answer* one = at_moment(first[i], again[i], newest);
-    if (one) shown.push_back(one);
-  }
-  return shown;
-}
 
 /// Everything is read twice: what was the same both times was so in between, and the sync says that this is now.
 Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const std::string> keys,
@@ -118,27 +63,27 @@ Result<Rows::Look> ZookeeperRows::read(const LockName& group, std::span<const st
   for (int races = 0;; ++races) {
     TRY(race(group, races, limit));
     Look look;
-    TRY_ASSIGN(const bool found, find(group, limit));
+    TRY_ASSIGN(const bool found, groups_.find(group, limit));
     if (!found) {
       look.rows.resize(keys.size());
       return look;
     }
-    std::vector<Request> requests{ask_sync(live())};
+    std::vector<Request> requests{ask_sync(groups_.live())};
     const bool twice = keys.size() > 1;
     for (std::size_t i = 0; i < (twice ? 2 : 1) * keys.size(); ++i) {
-      requests.push_back(ask_data(path_of(keys[i % keys.size()])));
+      requests.push_back(ask_data(groups_.path_of(keys[i % keys.size()])));
     }
-    requests.push_back(ask_stat(live()));
+    requests.push_back(ask_stat(groups_.live()));
     TRY_ASSIGN(const auto answers, session_.ask(requests, limit));
     if (answers.back().code == Code::kNoNode) {  // cleared since
-      group_.reset();
+      groups_.forget();
       continue;
     }
     const auto nodes = std::span(answers).subspan(1, requests.size() - 2);
     const auto shown = at_one_moment(nodes.first(keys.size()), nodes.last(keys.size()));
     if (shown.size() < keys.size()) continue;
     for (const Answer* one : shown) {
-      look.rows.push_back(row_of(*one));
+      look.rows.push_back(groups_.row_of(*one));
       if (one->code == Code::kOk) session_.leader().at_least(one->stat.mtime, session_.now());
     }
     look.now_us = session_.leader().time(session_.now()).value_or(0) * 1000;
@@ -152,18 +97,19 @@ Result<std::vector<std::string>> ZookeeperRows::list(const LockName& group, cons
   std::vector<std::string> keys;
   for (int races = 0;; ++races) {
     TRY(race(group, races, limit));
-    TRY_ASSIGN(const bool found, find(group, limit));
+    TRY_ASSIGN(const bool found, groups_.find(group, limit));
     if (!found) return keys;
-    std::vector<Request> requests{ask_change({set_node(live(), "")})};
-    for (const std::string& one : row_directories(group_->life, space_, prefix)) requests.push_back(ask_list(one));
+    std::vector<Request> requests{ask_change({set_node(groups_.live(), "")})};
+    for (const std::string& one : row_directories(groups_.life(), groups_.space(), prefix))
+      requests.push_back(ask_list(one));
     auto asked = session_.ask(requests, limit);
     if (!asked && asked.error().code == ErrorCode::kDenied) {  // who may only look learns no time
-      requests.front() = ask_sync(live());
+      requests.front() = ask_sync(groups_.live());
       asked = session_.ask(requests, limit);
     }
     TRY_ASSIGN(const auto answers, std::move(asked));
     if (answers.front().code == Code::kNoNode) {
-      group_.reset();
+      groups_.forget();
       continue;
     }
     if (answers.front().code == Code::kOk && !answers.front().changed.empty()) {
@@ -176,17 +122,6 @@ Result<std::vector<std::string>> ZookeeperRows::list(const LockName& group, cons
     }
     return keys;
   }
-}
-
-Result<std::vector<LockName>> ZookeeperRows::groups(const CallLimit& limit) {
-  const std::string path = own_directory(session_.root(), space_.name);
-  TRY_ASSIGN(const auto list, session_.ask_until(std::vector<Request>{ask_sync(path), ask_list(path)}, limit));
-  std::vector<LockName> names;
-  for (const std::string& child : list.back().children) {
-    if (auto name = name_of_part(child)) names.push_back(std::move(*name));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 std::vector<Result<Rows::Number>> ZookeeperRows::commit_each(const LockName& group, std::span<const Commit> commits,
@@ -206,11 +141,11 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
   bool freshly = false;
   for (int races = 0;; ++races) {
     TRY(race(name, races, limit));
-    TRY_ASSIGN(const bool found, find(name, limit));
+    TRY_ASSIGN(const bool found, groups_.find(name, limit));
     std::vector<Number> numbers(some.size(), 0);
     if (!found) {
       if (std::none_of(some.begin(), some.end(), relies_on_nothing)) return numbers;
-      TRY(make_group(name, limit));
+      TRY(groups_.make(name, limit));
       continue;
     }
     TRY_ASSIGN(auto rows, drafts(some, freshly, limit));
@@ -226,7 +161,7 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
         if (one.kind == RowChange::kTell) told.insert(one.key);
       }
     }
-    if (!group_) continue;  // cleared since
+    if (!groups_.is_known()) continue;  // cleared since
     // What is refused is not refused by what was long ago.
     const bool refuses = std::find(numbers.begin(), numbers.end(), Number(0)) != numbers.end();
     if (refuses && !std::exchange(freshly, true)) {
@@ -236,16 +171,16 @@ Result<std::vector<Rows::Number>> ZookeeperRows::commit_some(const LockName& nam
     if (!any) return numbers;
     std::int64_t zxid = 0;
     bool again = false;
-    const std::string life = group_->life;
-    const std::int64_t ahead = group_->ahead;
-    auto all = changes(name, rows, clears);
+    const std::string life = groups_.life();
+    const std::int64_t ahead = groups_.ahead();
+    auto all = changes(rows, clears);
     if (!clears) add_tells(all, told);
     TRY(write(name, all, zxid, again, limit));
     freshly = again;  // the answer to a write that was refused is not from long ago
     if (again) continue;
     for (Number& number : numbers) number = number == 0 ? 0 : static_cast<Number>(ahead + zxid);
     if (clears) {
-      group_.reset();
+      groups_.forget();
       (void)remove_tree(session_, life, limit);  // the rest is left to gc
     }
     return numbers;
@@ -261,16 +196,16 @@ Result<RowDrafts> ZookeeperRows::drafts(std::span<const Commit> some, bool fresh
     }
   }
   std::vector<Request> requests;
-  if (freshly) requests.push_back(ask_sync(live()));
-  requests.push_back(ask_stat(live()));
-  for (const auto& [key, row] : rows) requests.push_back(ask_data(path_of(key)));
+  if (freshly) requests.push_back(ask_sync(groups_.live()));
+  requests.push_back(ask_stat(groups_.live()));
+  for (const auto& [key, row] : rows) requests.push_back(ask_data(groups_.path_of(key)));
   TRY_ASSIGN(const auto answers, session_.ask(requests, limit));
   std::size_t i = freshly ? 2 : 1;
-  if (answers[i - 1].code == Code::kNoNode) group_.reset();
+  if (answers[i - 1].code == Code::kNoNode) groups_.forget();
   for (auto& [key, row] : rows) {
     const Answer& answer = answers[i++];
-    if (answer.code == Code::kOk && group_) {
-      row = {true, answer.stat, number_of(answer.stat.mzxid), true, answer.data};
+    if (answer.code == Code::kOk && groups_.is_known()) {
+      row = {true, answer.stat, groups_.number_of(answer.stat.mzxid), true, answer.data};
     }
   }
   return rows;
@@ -278,29 +213,29 @@ Result<RowDrafts> ZookeeperRows::drafts(std::span<const Commit> some, bool fresh
 
 /// The first one says whether the group still is what it was, or where no other change has a stat tells the
 /// transaction's number.
-std::vector<NodeChange> ZookeeperRows::changes(const LockName& name, const RowDrafts& rows, bool clears) const {
-  std::vector<NodeChange> all = changes_of(rows, [&](const std::string& key) { return path_of(key); });
+std::vector<NodeChange> ZookeeperRows::changes(const RowDrafts& rows, bool clears) const {
+  std::vector<NodeChange> all = changes_of(rows, [&](const std::string& key) { return groups_.path_of(key); });
   const bool told =
       std::any_of(all.begin(), all.end(), [](const NodeChange& one) { return one.kind == NodeChange::Kind::kSet; });
-  all.insert(all.begin(), told && !clears ? check_node(live(), -1) : set_node(live(), ""));
+  all.insert(all.begin(), told && !clears ? check_node(groups_.live(), -1) : set_node(groups_.live(), ""));
   if (!clears) return all;
-  all.push_back(delete_node(group_path(session_.root(), space_.name, name)));
-  all.push_back(delete_node(live()));
+  all.push_back(delete_node(groups_.path()));
+  all.push_back(delete_node(groups_.live()));
   return all;
 }
 
 /// Whoever listens watches a node that is made and removed at once.
 void ZookeeperRows::add_tells(std::vector<NodeChange>& all, const std::set<std::string>& told) const {
   for (const std::string& key : told) {
-    all.push_back(create_node(told_path(group_->life, key), ""));
-    all.push_back(delete_node(told_path(group_->life, key)));
+    all.push_back(create_node(told_path(groups_.life(), key), ""));
+    all.push_back(delete_node(told_path(groups_.life(), key)));
   }
 }
 
 Result<bool> ZookeeperRows::listen(const LockName& group, const std::string& key, const CallLimit& limit) {
-  TRY_ASSIGN(const bool found, find(group, limit));
+  TRY_ASSIGN(const bool found, groups_.find(group, limit));
   if (!found) return false;
-  return session_.listen(told_path(group_->life, key), limit);
+  return session_.listen(told_path(groups_.life(), key), limit);
 }
 
 Result<void> ZookeeperRows::write(const LockName& name, const std::vector<NodeChange>& all, std::int64_t& zxid,
@@ -318,47 +253,12 @@ Result<void> ZookeeperRows::write(const LockName& name, const std::vector<NodeCh
   while (at < answer.changed.size() && answer.changed[at].code == Code::kOk) ++at;
   again = true;
   if (answer.code == Code::kNoNode && at < all.size() && all[at].kind == NodeChange::Kind::kCreate)
-    return make_room(all, limit);
-  if (at == 0) group_.reset();
+    return session_.make_room(all, limit);
+  if (at == 0) groups_.forget();
   for (const Code race : {Code::kBadVersion, Code::kNodeExists, Code::kNoNode, Code::kNotEmpty}) {
     if (answer.code == race) return {};
   }
   return unexpected(ErrorCode::kUnavailable, answer.code, store(), "does not change " + name.text());
-}
-
-/// The directories of what is to be created.
-Result<void> ZookeeperRows::make_room(const std::vector<NodeChange>& all, const CallLimit& limit) {
-  std::set<std::string> rooms;
-  for (const NodeChange& one : all) {
-    if (one.kind == NodeChange::Kind::kCreate) rooms.insert(parent_of(one.path));
-  }
-  std::vector<Request> requests;
-  for (const std::string& room : rooms) requests.push_back(ask_creation(create_node(room, "")));
-  TRY_ASSIGN(const auto made, session_.ask(requests, limit));
-  for (const Answer& one : made) {
-    if (one.code != Code::kOk && one.code != Code::kNodeExists && one.code != Code::kNoNode) {
-      return unexpected(ErrorCode::kUnsupported, one.code, store(), "makes no room for rows");
-    }
-  }
-  return {};
-}
-
-/// Of two at once one finds the other's.
-Result<void> ZookeeperRows::make_group(const LockName& name, const CallLimit& limit) {
-  const std::string lives = lives_path(session_.root(), space_.name);
-  const std::string word = random_hex(8);
-  const std::string life = lives + "/" + word;
-  const Request made =
-      ask_change({create_node(group_path(session_.root(), space_.name, name), word), create_node(life, name.text()),
-                  create_node(life + "/one", ""), create_node(life + "/live", "")});
-  TRY_ASSIGN(auto answer, session_.ask(made, limit));
-  if (answer.code == Code::kNoNode) {
-    TRY(session_.make_directory(own_directory(session_.root(), space_.name), limit));
-    TRY(session_.make_directory(lives, limit));
-    TRY_ASSIGN(answer, session_.ask(made, limit));
-  }
-  if (answer.code == Code::kOk || answer.code == Code::kNodeExists) return {};
-  return unexpected(ErrorCode::kUnsupported, answer.code, store(), "makes no nodes for " + name.text());
 }
 
 Result<void> ZookeeperRows::race(const LockName& name, int races, const CallLimit& limit) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "backends/zookeeper/session/request.h"
+
+namespace dlock::zookeeper {
+
+/// Of nodes that were read, all of them first and then again, their answers as of one moment: right after the newest
+/// transaction that the first reading has seen. Fewer: one of them came or went, or changed more than once. Pure.
+std::vector<const Answer*> at_one_moment(std::span<const Answer> first, std::span<const Answer> again);
+
+}  // namespace dlock::zookeeper
