@@ -161,10 +161,10 @@ dlocks_left() {
 }
 # Whether a lease of each kind is kept: those of leave_leases.
 leave_leases() {
-  run -0 dlock acquire --ttl 1m acquired
+  run -0 dlock acquire --ttl 10m acquired
   run -0 dlock acquire --watch-pid $$ watched
-  run -0 dlock acquire --ttl 1m --permits 2 permits
-  run -0 dlock run --at-least 1m kept -- true
+  run -0 dlock acquire --ttl 10m --permits 2 permits
+  run -0 dlock run --at-least 10m kept -- true
   run -0 dlock run --once s1 slots -- sh -c 'echo ran >>ran'
 }
 leases_are_kept() {
