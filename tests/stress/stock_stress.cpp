@@ -87,7 +87,8 @@ class Worker {
     const std::uint32_t known = board_.takes;
     return known == 0 ? fresh() : known - 1 - static_cast<std::uint32_t>(random_() % std::min(known, 400u));
   }
-  StockRequest request(std::uint32_t id) const { return {stock_name(), take_id(id), take_quantity(id)}; }
+  /// Every other one locks its segment while it is set aside.
+  StockRequest request(std::uint32_t id) const { return {stock_name(), take_id(id), take_quantity(id), id % 2 == 1}; }
 
   /// Between any two steps.
   void step() {
@@ -130,8 +131,14 @@ class Worker {
   /// What a keeper does.
   void sell(std::uint32_t id) {
     const Owner owner = Owner::random();
-    const auto answer = stock_->reserve(request(id), owner, kTtl, static_cast<int>(random_() % 1000), soon());
+    auto answer = stock_->reserve(request(id), owner, kTtl, static_cast<int>(random_() % 1000), soon());
     if (!expect(answer, {ErrorCode::kLost})) return;
+    if (const auto* by = std::get_if<StockInProgress>(&*answer); by && by->locked) {
+      const StockInProgress::Turn turn = *by->locked;
+      stock_->wait_for(stock_name(), turn, 5ms, soon());
+      answer = stock_->reserve(request(id), owner, kTtl, turn.segment, soon());
+      if (!expect(answer, {ErrorCode::kLost})) return;
+    }
     const auto* aside = std::get_if<StockTaken>(&*answer);
     if (!aside) return;
     if (aside->repeated) return note_sale(id, aside->parts);
@@ -259,7 +266,9 @@ class Controller {
     check(state);
     (void)stock->drop(stock_name(), soon());
     const Quantity expected = kCreated + added;
-    const bool whole = state && state->total() == expected && state->reserved() == 0 && state->open == 0;
+    const auto is_locked = [](const StockSegment& segment) { return segment.locked_by.has_value(); };
+    const bool whole = state && state->total() == expected && state->reserved() == 0 && state->open == 0 &&
+                       std::none_of(state->segments.begin(), state->segments.end(), is_locked);
     if (state && !whole) {
       std::fprintf(stderr, "there are %lld, there should be %lld; %lld set aside\n",
                    static_cast<long long>(state->total()), static_cast<long long>(expected),
