@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rows of scripts/bench for stocks: on this machine, and on a Redis, a MariaDB and a ZooKeeper of their own; and the
-# picture of the README. Sourced: row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
+# The rows of scripts/bench for stocks: on this machine, and on a Redis, a MariaDB, a PostgreSQL and a ZooKeeper of their
+# own; and the picture of the README. Sourced: row, quotient, own, stage and redis.bash's functions are those of
+# scripts/bench.
 # shellcheck disable=SC2154
 
 stock_rows() {
@@ -24,6 +25,13 @@ stock_rows() {
   ours=$(batch_rate "$(mysql_url stock)")
   row 'mysql: stock batch, takes/s' '>= 8000' "$ours" '' "$ours"
   kill_server stock
+  start_postgres stockpg shared_buffers=128MB
+  own+=("$(pid_of_server stockpg)")
+  dlock setup -b "$(postgres_url stockpg owner)" >/dev/null
+  stock_rows_of postgres "$(postgres_url stockpg)" 0.65
+  ours=$(batch_rate "$(postgres_url stockpg)")
+  row 'postgres: stock batch, takes/s' '>= 8000' "$ours" '' "$ours"
+  kill_server stockpg
   start_zookeeper stockzk forceSync=yes
   own+=("$(pid_of_server stockzk)")
   stock_zookeeper_rows
