@@ -37,6 +37,14 @@ TEST_CASE("zookeeper rows: two readings show one moment, or that there is none")
       {"one has come before it", {node(0, 0, 0), node(2, 9, 1)}, {node(8, 8, 0), node(2, 9, 1)}, "21"},
       {"one has gone", {node(1, 5, 2), node(2, 9, 1)}, {node(0, 0, 0), node(2, 9, 1)}, "-1"},
       {"both changed, one before, one after", {node(1, 5, 2), node(2, 9, 1)}, {node(1, 6, 3), node(2, 10, 2)}, "21"},
+      {"one changed, and one after it went before it was looked at",
+       {node(1, 5, 2), node(0, 0, 0)},
+       {node(1, 12, 3), node(0, 0, 0)},
+       "-1"},
+      {"one changed after one that is not there was looked at",
+       {node(0, 0, 0), node(1, 5, 2)},
+       {node(0, 0, 0), node(1, 12, 3)},
+       "11"},
   };
   for (const Case& one : cases) {
     CAPTURE(one.what);
