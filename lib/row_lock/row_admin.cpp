@@ -109,7 +109,7 @@ Result<void> RowAdmin::revoke(const LockName& name, const LockState& shown, cons
 }
 
 Result<HeldLock> RowAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  const std::string text = owner.text();
+  const std::string& text = owner.text();
   const auto make = [&](const RecordReading& reading) -> std::optional<Next> {
     auto next = extend(reading.record, text, ttl, true, reading.now);
     if (!next) return std::nullopt;

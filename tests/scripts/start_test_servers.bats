@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-  cd "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR" || return
   export start_patience=1 DLOCK_BUILD=$PWD/build
   mkdir -p scripts tests backends/slow build/bin
   cp "$root"/scripts/{start-test-servers,backends.bash} scripts/

@@ -34,18 +34,18 @@ TEST_CASE("what every database is told in its URL") {
 }
 
 TEST_CASE("half of TLS, a file that cannot be read, and a socket beside a host are refused, saying why") {
-  for (const auto& [query, why] : std::map<std::string, std::string>{
+  for (const auto& one : std::map<std::string, std::string>{
            {"h/db?cert-file=/dev/null", "takes both"},
            {"h/db?cert-file=/dev/null&key-file=/dev/null", "cert-file and key-file mean nothing without ca-file"},
            {"h/db?server-name=x", "server-name means nothing without ca-file"},
            {"h/db?ca-file=/nowhere/ca.crt", "cannot read /nowhere/ca.crt"},
            {"h/db?socket=/run/m.sock", "a socket and hosts"},
            {"/db?ca-file=/dev/null&socket=/run/m.sock", "means nothing with socket"}}) {
-    CAPTURE(query);
-    const auto read = database("postgres://" + query);
+    CAPTURE(one.first);
+    const auto read = database("postgres://" + one.first);
     REQUIRE_FALSE(read);
     CHECK(read.error().code == ErrorCode::kMisconfigured);
-    CHECK(read.error().message.find(why) != std::string::npos);
+    CHECK(read.error().message.find(one.second) != std::string::npos);
     CHECK_FALSE(read.error().next.empty());
   }
 }
