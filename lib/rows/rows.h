@@ -147,6 +147,7 @@ class Rows {
                                     const CallLimit& /*limit*/) {
     return RowTurn{};
   }
+
   /// Ends the connection, and what is listened to. The next call makes another one.
   virtual void close() {}
 };

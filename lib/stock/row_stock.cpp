@@ -94,6 +94,7 @@ class RowStock final : public Stock {
   void sweep_for(const LockName& name, Steps& steps, const CallLimit& limit);
 
   void deduct(const LockName& name, Steps& steps, const std::vector<Wish>& wishes, const CallLimit& limit);
+  std::optional<int> take_turn(const StockRequest& request, const Wish& wish, const CallLimit& limit);
   Result<StockAnswer> deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit);
   void settle_refunds(const LockName& name, Steps& steps, const std::vector<StockRefund>& refunds,
                       const CallLimit& limit);
@@ -187,15 +188,21 @@ void RowStock::sweep_for(const LockName& name, Steps& steps, const CallLimit& li
   }
 }
 
-Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
+/// For a request that wants a lock and has not waited for one, where the store has queues for them. If the turn of none
+/// is free: of which one it is to wait for.
+std::optional<int> RowStock::take_turn(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
   const bool looks = std::exchange(in_vain_, false);
-  if (wish.locks && !looks && waited_for_ != std::pair(request.id, wish.start)) {
-    const auto turn = calls_.turn_of_lock(request.stock, wish.start, Duration(0), limit);
-    turn_ = turn.segment;
-    if (turn.queues && !turn_) {
-      waited_for_ = {request.id, wish.start};
-      return StockAnswer(StockInProgress{StockInProgress::Turn{wish.start, Duration(0)}});
-    }
+  if (!wish.locks || looks || waited_for_ == std::pair(request.id, wish.start)) return std::nullopt;
+  const auto turn = calls_.turn_of_lock(request.stock, wish.start, Duration(0), limit);
+  turn_ = turn.segment;
+  if (!turn.queues || turn_) return std::nullopt;
+  return wish.start % calls_.known(request.stock).head->segments;
+}
+
+Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
+  if (const auto busy = take_turn(request, wish, limit)) {
+    waited_for_ = {request.id, *busy};
+    return StockAnswer(StockInProgress{StockInProgress::Turn{*busy, Duration(0)}});
   }
   const bool had_turn = turn_.has_value();
   Steps steps{{request.id}};
