@@ -41,7 +41,17 @@ counted() {
 }
 @test "each store: what holds a lock with a process has one, which these tests count" { on_all_stores counted; }
 
+# Where the lock is the connection, nothing is left without a process.
+leaves() {
+  ! can detaches || return 0
+  run -78 dlock acquire --ttl 5m "$key"
+  run -78 dlock run --at-least 5m "$key" -- touch ran
+  [ ! -e ran ]
+  return 1
+}
+
 acquired() {
+  leaves || return 0
   local owner token
   run -0 --separate-stderr dlock acquire --ttl 5m -m why "$key"
   read -r owner token <<<"$output"
@@ -52,11 +62,15 @@ acquired() {
   nobody_else
   run -0 dlock renew --ttl 10m --owner "$owner" "$key"
   wait_until no_process
-  run -0 dlock check "$key" "$token"
-  run -79 dlock check "$key" "$((token + 1))"
+  local has_token='' # some layouts of other clients have none
+  [[ ! $token =~ ^[0-9]+$ ]] || has_token=yes
+  if [ "$has_token" ]; then
+    run -0 dlock check "$key" "$token"
+    run -79 dlock check "$key" "$((token + 1))"
+  fi
   run -0 dlock release --owner "$owner" "$key"
   is_over_for "$owner"
-  run -79 dlock check "$key" "$token"
+  [ ! "$has_token" ] || run -79 dlock check "$key" "$token"
   run -0 dlock run -n "$key" -- true
   # It ends by itself, whoever waits for it or does not.
   owner=$(dlock acquire --ttl 1s "$key" | cut -d' ' -f1)
@@ -71,6 +85,7 @@ acquired() {
 @test "each store: acquire leaves a lease that its owner alone renews and releases, until it ends; and no process" { on_all_stores acquired; }
 
 inside() {
+  leaves || return 0
   # shellcheck disable=SC2016
   run -0 bash -c 'eval "$(dlock acquire --shell --ttl 5m "$1")" || exit
     dlock run -n "$1" -- touch ran || exit
@@ -84,6 +99,7 @@ inside() {
 @test "each store: a run inside what acquire holds joins it, and leaves it held" { on_all_stores inside; }
 
 kept() {
+  leaves || return 0
   local owner both
   run -4 dlock run --at-least 5m "$key" -- sh -c 'echo "$DLOCK_OWNER" >owner; exit 4'
   owner=$(<owner)

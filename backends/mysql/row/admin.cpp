@@ -49,7 +49,7 @@ Result<HeldLock> RowAdmin::renew(const LockName& name, const Owner& owner, Durat
 }
 
 Result<void> RowAdmin::release(const LockName& name, const Owner& owner) {
-  TRY_ASSIGN(const auto released, table_.release(name, owner.text(), {}, soon(), nullptr));
+  TRY_ASSIGN(const auto released, table_.release_lease(name, owner.text(), soon()));
   if (released) return {};
   return not_held(name);
 }

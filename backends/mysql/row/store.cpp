@@ -283,6 +283,10 @@ Result<bool> RowStore::release(const LockName& name, const std::string& owner, s
   return change(freeing(name, condition), until, control);
 }
 
+Result<bool> RowStore::release_lease(const LockName& name, const std::string& owner, TimePoint until) {
+  return change(freeing(name, held_by(owner) + " AND {expires}>UTC_TIMESTAMP(6)"), until, nullptr);
+}
+
 Result<bool> RowStore::release_foreign(const LockName& name, TimePoint until) {
   return change(freeing(name, "({owner} IS NULL OR NOT {live})"), until, nullptr);
 }

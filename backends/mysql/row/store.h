@@ -76,6 +76,8 @@ class RowStore {
   /// Ends the hold of `owner`, even if others are inside. False: there is none (with `token`, if that is given).
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
                        TimePoint until, Control* control);
+  /// The same of a lease that nobody keeps. False: it is over, too.
+  Result<bool> release_lease(const LockName& name, const std::string& owner, TimePoint until);
 
   /// Frees a row that another program holds. False: it is not held, or it has an owner now.
   Result<bool> release_foreign(const LockName& name, TimePoint until);
