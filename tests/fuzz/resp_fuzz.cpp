@@ -9,6 +9,7 @@
 #include "backends/redis/wire/reply.h"
 #include "backends/redis/wire/server_info.h"
 #include "lib/base/log.h"
+#include "lib/rows/row_memory.h"
 #include "lib/stock/row_stock.h"
 #include "lib/stock/stock_rows.h"
 #include "tests/fuzz/target.h"
@@ -38,7 +39,6 @@ const std::string_view dlock::kPieces[] = {
     "*2\r\n$8\r\nconflict\r\n$12\r\ndlock:shared\r\n",
     "*3\r\n$7\r\nrenewed\r\n:1\r\n$1\r\n7\r\n",
     "*1\r\n$8\r\nreleased\r\n",
-    "*2\r\n$5\r\nlower\r\n$1\r\n9\r\n",
     "*9\r\n$4\r\n1000\r\n$6\r\nstring\r\n$1\r\no\r\n:5\r\n*2\r\n$1\r\no\r\n$9\r\n7 0 0 o "
     "x\r\n*0\r\n*1\r\n$1\r\nw\r\n*2\r\n$1\r\nw\r\n$"
     "9\r\n9 8 x 0 i\r\n:1\r\n",
@@ -121,15 +121,23 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
   judge(state);
   judge(store.renew(ask.owner, ask.ttl, true, {}, clock.now(), nullptr));
   judge(store.release(ask.owner, nullptr, clock.now()));
-  judge(store.fence(FencingToken(7), clock.now()));
+}
+
+std::unique_ptr<Rows> rows_of(const Reply& reply, const RowSpace& space, const Runtime& runtime) {
+  return make_rows(std::make_unique<Parrot>(reply), "redis://h", space, {}, runtime);
+}
+
+void ask_for_memory(const Reply& reply, const LockName& name) {
+  static SystemClock clock;
+  static const Log log(Log::Style{.quiet = true});
+  judge(row_memory(rows_of(reply, kKeySpace, {clock, log}), clock)->fence(name, FencingToken(7), clock.now()));
 }
 
 void ask_for_stock(const Reply& reply, const LockName& name) {
   static SystemClock clock;
   static const Log log(Log::Style{.quiet = true});
   const Runtime runtime{clock, log};
-  const auto stock =
-      row_stock(make_rows(std::make_unique<Parrot>(reply), "redis://h", kStockSpace, {}, runtime), clock);
+  const auto stock = row_stock(rows_of(reply, kStockSpace, runtime), clock);
   const CallLimit limit{clock.now(), nullptr};
   judge(stock->show(name, limit));
   judge(stock->refund({name, name}, limit));
@@ -148,6 +156,7 @@ void ask_everything(const Reply& reply) {
   static_cast<void>(parse_ballot(reply));
   static_cast<void>(ServerInfo(reply.text).number("maxmemory"));
   ask_for_a_lock(reply, name);
+  ask_for_memory(reply, name);
   ask_for_stock(reply, name);
 }
 
