@@ -61,12 +61,12 @@ std::string RowBatch::of(const std::string& key) const {
   return " WHERE space=" + space_ + " AND name=" + name_ + " AND id=" + literal(key);
 }
 
-/// `condition` begins with " AND ".
+/// The mark is set only where all of it holds: beside an equation MySQL knows the column before it looks at the row,
+/// and sets the mark for a row that is not the one.
 void RowBatch::change(const std::string& statement, const std::string& condition) {
   const std::string next = transaction_.new_mark();
-  const std::string sets = "LAST_INSERT_ID(" + next + "+0*version)";
-  transaction_.write(statement + condition + " AND " +
-                     (mark_.empty() ? sets : "IF(LAST_INSERT_ID()=" + mark_ + "," + sets + ",0)"));
+  const std::string goes_on = mark_.empty() ? "" : "LAST_INSERT_ID()=" + mark_ + " AND ";
+  transaction_.write(statement + " AND IF(" + goes_on + condition + ",LAST_INSERT_ID(" + next + "+0*version),0)");
   mark_ = next;
 }
 
@@ -77,10 +77,10 @@ void RowBatch::add_numbers(const std::string& key, const std::vector<std::int64_
     if (by[i] == 0) continue;
     const std::string column = kNumbers[i];
     set += "," + column + "=" + column + "+(" + std::to_string(by[i]) + ")";
-    condition += " AND " + column +
+    condition += (condition.empty() ? "" : " AND ") + column +
                  (by[i] < 0 ? ">=" + std::to_string(-by[i]) : "<=" + std::to_string(Rows::kMostNumber - by[i]));
   }
-  change(set + of(key), condition.empty() ? " AND a IS NOT NULL" : condition);
+  change(set + of(key), condition.empty() ? "a IS NOT NULL" : condition);
 }
 
 /// The text, and the numbers that it is.
@@ -134,7 +134,7 @@ void RowBatch::write(bool told) {
       fill(one.key, one.text, told);
       continue;
     }
-    const std::string at = " AND version=" + std::to_string(one.version);
+    const std::string at = "version=" + std::to_string(one.version);
     if (one.version == 0 && one.kind != Kind::kRemove) insert(one.key, one.text);
     if (one.version == 0 && one.kind == Kind::kCheck) unused += ";DELETE FROM " + table + of(one.key);
     if (one.version == 0) continue;
