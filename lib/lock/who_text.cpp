@@ -39,6 +39,9 @@ std::string text_of(const std::string& reason, const std::string& command, const
 
 std::string whole_ms(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
+/// 0 for what is not a process.
+std::int64_t pid_in(std::string_view text) { return std::max<std::int64_t>(0, leading_number<std::int64_t>(text)); }
+
 Duration ms_in(std::string_view text) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(leading_number<std::int64_t>(text), 0, kMostMs));
 }
@@ -102,7 +105,7 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   std::string_view ttl = cut(text, kUnit);
   std::string_view command = cut(ttl, ' ');
   const std::string_view left_to = cut(ttl, ' ');
-  participant.pid = leading_number<std::int64_t>(cut(command, ':'));
+  participant.pid = pid_in(cut(command, ':'));
   participant.command = command;
   participant.user = cut(text, kUnit);
   participant.reason = cut(text, kUnit);
@@ -112,7 +115,7 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   if (marked && left_to.back() == kReplaces) participant.supersedes = Supersedes::kReplace;
   if (marked && left_to.back() == kIsNewest) participant.supersedes = Supersedes::kNewest;
   if (!holds || left_to.empty()) return;
-  if (left_to.front() != kAtLeast) return mark_lease(participant, leading_number<std::int64_t>(left_to));
+  if (left_to.front() != kAtLeast) return mark_lease(participant, pid_in(left_to));
   participant.at_least = ms_in(left_to.substr(1));
   participant.ttl = ms_in(ttl);
 }

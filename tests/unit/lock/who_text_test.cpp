@@ -50,6 +50,16 @@ TEST_CASE("what a holder says of itself is read back") {
   CHECK(left.command.empty());
 }
 
+TEST_CASE("a record of a process that cannot be names none") {
+  for (const char* process : {"-1", "-9223372036854775808:sh", "+7", "sh"})
+    CHECK(holder_of("ci-4\x1f" + std::string(process) + "\x1f").pid == 0);
+  const Participant lease = holder_of(
+      "ci-4\x1f"
+      "4711 -7\x1f");
+  CHECK(lease.lease);
+  CHECK(lease.pid == 0);
+}
+
 TEST_CASE("how a command has ended stands where its holder would be asked to end, and asks for nothing") {
   const LockSpec spec{
       .name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "r", .ancestor = {}};
