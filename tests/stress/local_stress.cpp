@@ -149,7 +149,8 @@ class Worker {
 
 class Controller {
  public:
-  Controller(Board& board, int kills, int seconds) : board_(board), kills_(kills), seconds_(seconds) {}
+  Controller(Board& board, int kills, int seconds)
+      : board_(board), kills_(kills), most_(scaled(std::chrono::seconds(seconds))) {}
 
   int run() {
     const TimePoint start = clock_.now();
@@ -159,7 +160,7 @@ class Controller {
     std::uint64_t seen = 0;
     TimePoint progress = start;
     bool stuck = false;
-    while (killed < kills_ && clock_.now() - start < std::chrono::seconds(seconds_) && !stuck) {
+    while (killed < kills_ && clock_.now() - start < most_ && !stuck) {
       usleep(static_cast<useconds_t>(random() % 12000));
       kill_one(static_cast<int>(random() % kWorkers));
       ++killed;
@@ -239,7 +240,7 @@ class Controller {
 
   Board& board_;
   const int kills_;
-  const int seconds_;
+  const Duration most_;
   SystemClock clock_;
   TemporaryDirectory locks_;
   TemporaryDirectory witnesses_;

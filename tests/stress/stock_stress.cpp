@@ -311,9 +311,12 @@ int main(int argc, char** argv) {
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
   std::vector<std::string> urls;
-  for (const auto& store : dlock::testing::stores_of("stock", "local:" + directory.path(), {}))
-    urls.push_back(store.url);
-  if (argc > 3) urls = {argv[3]};
+  if (argc > 3) {
+    urls = {argv[3]};
+  } else {
+    for (const auto& store : dlock::testing::stores_of("stock", "local:" + directory.path(), {}))
+      urls.push_back(store.url);
+  }
   int status = 0;
   for (const std::string& url : urls) {
     void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
