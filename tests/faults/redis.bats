@@ -34,9 +34,9 @@ teardown() { end_world; }
 
 @test "several keys: what is had of them is kept for as long as the others are waited for" {
   hold_lock k2
-  start_watched b dlock run -q --ttl 1s k1 k2 -- true
+  start_watched b dlock run -q --ttl "${slowness}s" k1 k2 -- true
   wait_until is_held k1
-  run -75 dlock run -q -w 3 k1 -- true
+  run -75 dlock run -q -w "$((3 * slowness))" k1 -- true
   let_go
   [ "$(how_ended b)" = "exit 0" ]
 }

@@ -141,7 +141,7 @@ once() {
 revoked() {
   start_watched a dlock run -q -t 10s --kill-after 3s "$key" -- section --for 60 --stubborn
   wait_until begun 1
-  start_watched r dlock revoke -w 60s "$key"
+  start_watched r dlock revoke -w 60s --connect-timeout "$((5 * slowness))s" "$key"
   wait_until grep -q TERM history
   bounce
   start_watched b dlock run -q -t 10s "$key" -- section
@@ -158,7 +158,7 @@ revoked() {
     start_watched a dlock run -q -t 6s --kill-after 1s "$key" -- section --for 60 --stubborn
     wait_until begun 1
     mapfile -t both < <(pid_of a; keeper_of a)
-    start_watched r dlock revoke -w 60s "$key"
+    start_watched r dlock revoke -w 60s --connect-timeout "$((5 * slowness))s" "$key"
     wait_section b -t 6s
     wait_until grep -q TERM history
     case $who in dlock) kill -KILL "${both[0]}" ;; keeper) kill -KILL "${both[1]}" ;; both) kill -KILL "${both[@]}" ;; esac

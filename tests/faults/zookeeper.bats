@@ -49,18 +49,18 @@ own_server() { # [LINE...]
 # bats test_tags=all
 @test "a keeper has its own thread and the two of its client library, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
   own_server maxClientCnxns=3
-  start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
+  start_watched a dlock run --ttl "${slowness}s" "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e begun
-  start_watched b dlock run --ttl 1s "$key" -- touch ran
+  start_watched b dlock run --ttl "${slowness}s" "$key" -- touch ran
   wait_until keeper_of b
   [ "$(cat "/proc/$(keeper_of a)/status" "/proc/$(keeper_of b)/status" | awk '/^Threads:/ { sum += $2 } END { print sum }')" = 6 ]
   wait_until waits_here
   local place
   place=$(waiting)
-  # A session is 1.5 s. What a server that hangs up looks like depends on the moment in which it does.
+  # A session is one and a half ttls. What a server that hangs up looks like depends on the moment in which it does.
   start_watched c dlock run "$key-c" -- sh -c 'touch third; until [ -e go ]; do sleep 0.1; done'
   wait_until test -e third
-  local end=$((SECONDS + 5))
+  local end=$((SECONDS + 5 * slowness))
   while [ "$SECONDS" -lt "$end" ]; do
     run -69 dlock run -n other -- touch ran
     [[ "$output" == *"maxClientCnxns"* ]]
