@@ -117,8 +117,10 @@ SCRIPT
 # bats test_tags=all
 @test "caught: a Sentinel failover that loses what was confirmed" {
   # Who had what was lost ends as soon as its keeper finds that out: another one need not have come in before.
-  local _
+  local _ server
   for _ in {1..6}; do
+    for server in "$servers"/*/; do [ ! -d "$server" ] || kill_server "$(basename "$server")"; done # of the try before
+    rm -rf -- "$servers"
     start_sentinels
     script_failover
     use "$url"
