@@ -21,8 +21,9 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 @test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
   use "$(as_user guarded)"
-  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
+  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -C dlock,dlock-mysql -o args >ps.out; echo "$DLOCK_STORE"'
   [[ "$output" != *secret* ]]
+  grep -q dlock-mysql ps.out
   run ! grep -qw secret ps.out
   (umask 077 && echo secret >password)
   run -0 dlock run -b "$(as_user guarded)?password-file=$PWD/password" "$key" -- true

@@ -131,8 +131,9 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease ended, lock-delay runs"* 
 # bats test_tags=all
 @test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
   use "$DLOCK_TEST_REDIS_AUTH"
-  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
+  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -C dlock,dlock-redis -o args >ps.out; echo "$DLOCK_STORE"'
   [[ "$output" != *secret* ]]
+  grep -q dlock-redis ps.out
   run ! grep -qw secret ps.out
   (umask 077 && echo secret >password)
   run -0 dlock run -b "$DLOCK_TEST_REDIS_AUTH?password-file=$PWD/password" "$key" -- true
