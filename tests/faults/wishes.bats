@@ -155,7 +155,7 @@ revoked() {
   for who in dlock keeper both; do
     echo "$who"
     rm -f r a b history
-    start_watched a dlock run -q -t 6s --kill-after 1s "$key" -- section --for 60 --stubborn
+    start_watched a dlock run -q -t "$((4 + 2 * slowness))s" --kill-after "${slowness}s" "$key" -- section --for 60 --stubborn
     wait_until begun 1
     mapfile -t both < <(pid_of a; keeper_of a)
     start_watched r dlock revoke -w 60s --connect-timeout "$((5 * slowness))s" "$key"
@@ -192,7 +192,7 @@ replaced() {
   for who in dlock keeper both; do
     echo "$who"
     rm -f a b c history
-    start_watched a dlock run -q -t 6s --kill-after 1s "$key" -- section --for 60 --stubborn
+    start_watched a dlock run -q -t "$((4 + 2 * slowness))s" --kill-after "${slowness}s" "$key" -- section --for 60 --stubborn
     wait_until begun 1
     start_watched b dlock run -q -t 3s --replace "$key" -- section
     wait_until grep -q TERM history
@@ -201,7 +201,7 @@ replaced() {
     bounce
     echo "b: $(how_ended b)"
     [ "$(how_ended a)" = "exit 79" ]
-    run -0 dlock run -q -w 20s "$key" -- section
+    run -0 dlock run -q -w "$((20 * slowness))s" "$key" -- section
     history check --sections 2
     wait_until is_waiting 0
   done
