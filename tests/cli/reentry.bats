@@ -181,7 +181,7 @@ leased() {
 @test "each store: a run inside a lease of acquire keeps it, and leaves it" { on_two_stores leased; }
 
 watched_process() {
-  ! local_store && can detaches || return 0
+  ! local_store && can detaches && can watches || return 0
   new_row
   start sleep 60
   local watched=$started_pid
