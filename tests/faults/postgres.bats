@@ -244,7 +244,7 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
 @test "a standby alone refuses for as long as it is one: 69, and doctor says what it is and what a promotion may cost" {
   with_tables
   start_standby two one
-  run -69 --separate-stderr dlock run --connect-timeout 1s -b "$(postgres_url two)" k -- true
+  run -69 --separate-stderr dlock run --connect-timeout "${slowness}s" -b "$(postgres_url two)" k -- true
   [[ $stderr == *read-only* ]]
   run -69 dlock doctor -b "$(postgres_url two)"
   [[ $output == *standby* ]]
