@@ -179,6 +179,16 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   history check --sections 2
 }
 
+@test "a server restarted empty has no vote for who waits either, however often it is asked" {
+  start_redis old --appendonly yes
+  start_redis young
+  use old young
+  run -69 dlock run -w $((2 * slowness)) --ttl 1h k -- touch ran
+  [[ "$output" == *"no vote"* ]]
+  [ ! -e ran ]
+  [ "$(redis_cli young dbsize)" = 0 ]
+}
+
 # The next renewal would come after 200 s.
 # bats test_tags=all
 @test "all restarted empty: the holder hears of it by the end of its connections, 79" {

@@ -171,7 +171,8 @@ class QuorumLock final : public PollableLock {
                           spec_.name.text());
       }
       server.run_id = ballot.run_id;
-      server.introduced = group_.connection(i);
+      // One that has no vote yet is asked each time whether it has one now.
+      if (ballot.state != Ballot::State::kStartedLately) server.introduced = group_.connection(i);
     }
   }
 
