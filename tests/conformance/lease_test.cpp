@@ -246,7 +246,7 @@ TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and the
   on_every_backend("delay", [](World& w) {
     if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
     LockSpec careful = exclusive(w.key);
-    careful.lock_delay = milliseconds(400);
+    careful.lock_delay = scaled(milliseconds(400));
     HelperProcess holder(w.fixture.store, careful);
     holder.granted();
     Acquisition next(w.a, exclusive(w.key));
@@ -259,7 +259,7 @@ TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and the
     REQUIRE(refused);
     CHECK(refused->error.code == ErrorCode::kBusy);
     next.held();
-    CHECK(clock.now() - before >= milliseconds(400));
+    CHECK(clock.now() - before >= careful.lock_delay);
     next.release();
     Acquisition at_once(w.b, once(exclusive(w.key)));
     at_once.held();

@@ -53,7 +53,9 @@ behind_each_packet() { # FUNCTION...: calls it for each DIRECTION and number of 
 }
 
 # A whole life: acquire, some renewals, release.
-life() { dlock run -w 5 --ttl 1500ms "$1" -- sh -c 'echo ran >>ran; sleep 0.6'; } # KEY
+life() { # KEY
+  dlock run -w $((5 * slowness)) --ttl $((1500 * slowness))ms "$1" -- sh -c "echo ran >>ran; sleep $((6 * slowness))e-1"
+}
 
 cut_life() { # DIRECTION N
   rm -f ran

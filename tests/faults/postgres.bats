@@ -82,7 +82,7 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   with_tables
   as_a_rule default_transaction_read_only=on
   local began=$SECONDS
-  run -69 --separate-stderr dlock run --connect-timeout 1s k -- touch ran
+  run -69 --separate-stderr dlock run --connect-timeout "${slowness}s" k -- touch ran
   [[ $stderr == *read-only* ]]
   [ ! -e ran ]
   [ $((SECONDS - began)) -lt $((10 * slowness)) ]

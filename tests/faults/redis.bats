@@ -352,12 +352,12 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   through_proxy
   DLOCK_BACKEND=$direct hold_lock k
   before=$(now_ms)
-  start_watched waiter dlock run -q -w 1 k -- touch ran
+  start_watched waiter dlock run -q -w "$slowness" k -- touch ran
   wait_until is_queued
   network hold
   [ "$(how_ended waiter)" = "exit 69" ]
   echo "after $(($(now_ms) - before)) ms"
-  (($(now_ms) - before < 2250 + 200 * slowness))
+  (($(now_ms) - before < 1250 + 1200 * slowness))
   let_go
 }
 

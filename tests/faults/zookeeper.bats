@@ -225,8 +225,8 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   launch_zookeeper own
   local here=$DLOCK_BACKEND a_name
   use "${here/127.0.0.1/127.0.0.2}"
-  a_name="mount --bind hosts /etc/hosts && exec dlock run -b ${here/127.0.0.1/moves} --ttl 12s -w 60 $key -- section"
-  start_watched a "${apart[@]}" sh -c "$a_name --for 16"
+  a_name="mount --bind hosts /etc/hosts && exec dlock run -b ${here/127.0.0.1/moves} --ttl $((8 + 4 * slowness))s -w $((60 * slowness)) $key -- section"
+  start_watched a "${apart[@]}" sh -c "$a_name --for $((10 + 6 * slowness))"
   wait_until begun 1
   start_watched b "${apart[@]}" sh -c "$a_name"
   wait_until has 1 waiters "$key"
@@ -314,7 +314,7 @@ through_proxy() {
 # bats test_tags=all
 @test "black hole behind a connection that was cut and made again: the loss has its own reason, not that of the cut" {
   through_proxy
-  start_watched a dlock run --ttl 1s "$key" -- section --for 30 2>said
+  start_watched a dlock run --ttl "${slowness}s" "$key" -- section --for $((30 * slowness)) 2>said
   wait_until begun 1
   network reset
   network count

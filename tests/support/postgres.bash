@@ -156,7 +156,7 @@ postgres_url() { echo "postgres://${2:-app}@127.0.0.1:$(port_of "$1")/locks"; } 
 start_postgres_with_tables() { # NAME [SETTING=VALUE...]
   start_postgres "$@"
   # shellcheck disable=SC2154 # of cli.bash
-  env -u DLOCK_BACKEND "$DLOCK" setup -b "$(postgres_url "$1" owner)" >/dev/null
+  env -u DLOCK_BACKEND "$DLOCK" setup --connect-timeout "$((10 * slowness))s" -b "$(postgres_url "$1" owner)" >/dev/null
   use "$(postgres_url "$1")"
 }
 
