@@ -265,6 +265,9 @@ sum_jobs() {
   done
 }
 
+# Reads all of them, because what writes into a pipe that nobody reads any more has failed.
+first_lines() { sed -n "1,$1s/^/        /p"; } # COUNT
+
 sanitizer_said() { # LOG
   grep -m 1 -A 30 -E '(ERROR|WARNING): [A-Za-z]*Sanitizer:|runtime error:' "$1"
 }
@@ -280,8 +283,8 @@ report_job() { # NAME SECONDS
   echo
   if [ "${job_overdue[$name]-}" ]; then kind=overdue; fi
   case $verdict/$kind in
-    FAIL/bats) awk '/^(not )?ok /{ bad = /^not/ } !/^ok / && (bad || !/^(#|1\.\.)/)' "$log" | head -n 60 | sed 's/^/        /' ;;
-    FAIL/build) { grep -A 3 -E 'error:|Error' "$log" || tail -n 25 "$log"; } | head -n 40 | sed 's/^/        /' ;;
+    FAIL/bats) awk '/^(not )?ok /{ bad = /^not/ } !/^ok / && (bad || !/^(#|1\.\.)/)' "$log" | first_lines 60 ;;
+    FAIL/build) { grep -A 3 -E 'error:|Error' "$log" || tail -n 25 "$log"; } | first_lines 40 ;;
     FAIL/part) { sanitizer_said "$log" || grep -v '^skipped: ' "$log" | tail -n 25; } | sed 's/^/        /' ;;
     FAIL/overdue) tail -n 40 "$log" | sed 's/^/        /' ;;
     FAIL/*) { sanitizer_said "$log" || tail -n 25 "$log"; } | sed 's/^/        /' ;;

@@ -44,6 +44,11 @@ jobs_run() { # SCRIPT
   done
 }
 
+@test "a job that fails with more to say than is shown ends nothing but itself" {
+  run -0 jobs_run "add_job it bats '' 'echo 1..1; echo not ok 1 a; seq 100000; false'; add_job next program '' true"
+  [[ "${lines[-1]}" == "1 passed, 1 failed, 0 skipped, 0 retried" ]]
+}
+
 @test "what needs a job that failed does not run, and is a failure" {
   run -0 jobs_run "add_job first build '' false; add_job second program first 'touch $BATS_TEST_TMPDIR/ran'; add_job third program '' true"
   [[ "${lines[-1]}" == "1 passed, 2 failed, 0 skipped, 0 retried" ]]
