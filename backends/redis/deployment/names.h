@@ -32,8 +32,8 @@ struct NativeNames {
   std::string queue;    ///< zset: waiter -> arrival, server us
   std::string waiting;  ///< hash: waiter -> record
   std::string wake;     ///< the channel of a waiter, to which the waiter's name is appended
-  std::string forced;   ///< hash, of RedLock: owner -> who has freed its lock by force, and why; for an hour
-  std::string fenced;   ///< string, of RedLock: the highest token that was shown (dlock fence)
+  std::string forced;  ///< hash, of RedLock: owner -> who has freed its lock by force, and why, or nothing; for an hour
+  std::string fenced;  ///< string, of RedLock: the highest token that was shown (dlock fence)
 };
 
 /// Unsupported for a name that could be that of a companion.

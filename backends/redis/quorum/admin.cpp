@@ -106,7 +106,12 @@ class QuorumAdmin final : public AdminCommon {
   Result<void> release(const LockName& name, const Owner& owner) override {
     TRY_ASSIGN(const auto asked, question(name, owner.text(), {}));
     QuorumRounds round(group_, name, store_);
-    return judge(round, release_command(asked, FencingToken(0)), name, true);
+    const bool marks = kind_ == QuorumKind::kString;
+    auto released = judge(round, release_command(asked, FencingToken(0), marks), name, true);
+    // Without a vote left, its process has nothing that it could add others to.
+    const bool everywhere = std::find(round.votes().begin(), round.votes().end(), Vote::kNone) == round.votes().end();
+    if (marks && everywhere) tell_all({{"HDEL", asked.names.forced, asked.owner}});
+    return released;
   }
 
   /// Without rows (Tair has them) the mark is raised on every server that answers. A token passes with a majority and
@@ -207,16 +212,14 @@ class QuorumAdmin final : public AdminCommon {
     if (round.ask_all(take_command(asked, std::nullopt), by(), nullptr, count_votes) == Tally::kWon) {
       return Release([this, name, owner] { return release(name, owner); });
     }
-    const std::vector<Command> undo{release_command(asked, FencingToken(0)), {"DEL", asked.names.fence}};
-    group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
+    tell_all({release_command(asked, FencingToken(0)), {"DEL", asked.names.fence}});
     return round.silence();
   }
 
   void forget_ping(const LockName& name) override {
     const auto names = native_names(name);
     if (!names) return;
-    const std::vector<Command> forget{{"DEL", names->fence}};
-    group_.tell(std::vector<std::vector<Command>>(group_.size(), forget));
+    tell_all({{"DEL", names->fence}});
   }
 
   TimePoint by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
@@ -225,6 +228,10 @@ class QuorumAdmin final : public AdminCommon {
   /// without the reason.
   void tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
     ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
+  }
+
+  void tell_all(const std::vector<Command>& commands) {
+    group_.tell(std::vector<std::vector<Command>>(group_.size(), commands));
   }
 
   /// Sends the same command to each server, and waits until all have answered or the call's time is over.

@@ -70,8 +70,8 @@ Command keep_command(const QuorumQuestion& question, FencingToken token, bool te
   return command(quorum_scripts::kKeep, question, token.text(), tell);
 }
 
-Command release_command(const QuorumQuestion& question, FencingToken token) {
-  return command(quorum_scripts::kRelease, question, token.text(), false);
+Command release_command(const QuorumQuestion& question, FencingToken token, bool marks) {
+  return command(quorum_scripts::kRelease, question, token.text(), marks);
 }
 
 Command revoke_command(const QuorumQuestion& question) {

@@ -41,16 +41,17 @@ struct QuorumQuestion {
 /// that one held to within a second of the server's: so servers whose clocks agree draw the same number.
 Command take_command(const QuorumQuestion& question, std::optional<WallTime> now);
 /// Takes the key of a lock that we hold by a majority of other keys: draws no token, but raises the counter to
-/// `token`. Does not take it where a force-release has left its mark for the owner (HSET forced OWNER, written before
-/// it frees the lock): otherwise holders of one hold could take its votes back one by one.
+/// `token`. Does not take it where somebody else's release has left its mark for the owner (HSET forced OWNER, written
+/// before it frees the lock): otherwise the holder could take its votes back one by one.
 Command retake_command(const QuorumQuestion& question, FencingToken token);
 /// If the key is ours: adds `entry`, and makes the lease `ttl` long, but shortens it only if no other entry is inside
 /// or `entry` is empty. Raises the counter to `token` (0: does not). A `ttl` of 0 ends the lease.
 /// With `tell`, the record gets `info` for what it had.
 Command keep_command(const QuorumQuestion& question, FencingToken token, bool tell = false);
 /// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
-/// (0: does not).
-Command release_command(const QuorumQuestion& question, FencingToken token);
+/// (0: does not). With `marks`, for who is not its holder, it leaves that mark (RedLock), if it may and there is
+/// memory.
+Command release_command(const QuorumQuestion& question, FencingToken token, bool marks = false);
 /// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one.
 Command revoke_command(const QuorumQuestion& question);
 /// Reads the state of the key; changes nothing.

@@ -3,7 +3,7 @@
 -- to raise to.
 --- after key_*.lua
 if held and held ~= owner then return answer(-1) end
--- A lock freed by force stays free, also while its holder still has most of the other servers.
+-- A lock that somebody else freed stays free, also while its holder still has most of the other servers.
 if not held and flag == '1' and try('HEXISTS', forced, owner) == 1 then return answer(0) end
 if not held and flag == '0' and aof == '0' and uptime * 1000 < px + 1000 then return answer(-3) end
 if flag == '0' and counter + 1 >= 2 ^ 53 then
