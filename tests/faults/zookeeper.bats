@@ -69,11 +69,13 @@ own_server() { # [LINE...]
   kill -TERM "$(pid_of c)"
   how_ended c
   wait_until still_waits
-  [ "$(zookeeper_counts own zk_stale_sessions_expired)" = 0 ]
+  wait_until no_session_expired
   [ ! -e ran ]
   touch go
   [ "$(how_ended a)/$(how_ended b)" = 'exit 0/exit 0' ]
 }
+# The server answers nobody while it still counts a connection that has just ended.
+no_session_expired() { [ "$(zookeeper_counts own zk_stale_sessions_expired)" = 0 ]; }
 still_waits() { [ "$(waiting)" = "$place" ]; }
 waiting() { dlock inspect --json "$key" | jq -c '.waiters'; }
 waits_here() { [ "$(waiting)" != '[]' ]; }
