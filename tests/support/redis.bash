@@ -34,7 +34,8 @@ start_redis() {
 # Starts again what was killed or stopped: same port, same options, and the data if it had any on disk.
 restart_redis() { launch redis-server "$1" 'Ready to accept connections'; }
 
-# start_sentinel NAME MASTER: watches the server MASTER under the name "main", with a quorum of 2.
+# start_sentinel NAME MASTER [MS]: watches the server MASTER under the name "main", with a quorum of 2. One that is silent for
+# so long is replaced.
 start_sentinel() {
   local port _
   for _ in {1..20}; do
@@ -42,7 +43,7 @@ start_sentinel() {
     port=$(some_port)
     echo "$port" >"$servers/$1/port"
     printf '%s\n' "port $port" 'bind 127.0.0.1' "dir \"$servers/$1\"" "sentinel monitor main 127.0.0.1 $(port_of "$2") 2" \
-      'sentinel down-after-milliseconds main 500' 'sentinel failover-timeout main 2000' >"$servers/$1/sentinel.conf"
+      "sentinel down-after-milliseconds main ${3:-500}" 'sentinel failover-timeout main 2000' >"$servers/$1/sentinel.conf"
     printf '%s\0' "$servers/$1/sentinel.conf" >"$servers/$1/options"
     ! launch redis-sentinel "$1" 'Sentinel ID is' || return 0
   done
