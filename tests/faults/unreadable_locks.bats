@@ -66,7 +66,7 @@ for_others_only_open() {
 @test "a lock that may not be read: RedLock" {
   local server hosts=""
   for server in one two three; do
-    start_redis "$server"
+    start_redis "$server" --appendonly yes # or it has no vote yet
     hosts+=${hosts:+,}$(address "$server")
   done
   use "redlock://$hosts"
