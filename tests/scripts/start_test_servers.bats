@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   cd "$BATS_TEST_TMPDIR" || return
-  export start_patience=1 DLOCK_BUILD=$PWD/build
+  export start_patience=4 DLOCK_BUILD=$PWD/build
   mkdir -p scripts tests backends/slow build/bin
   cp "$root"/scripts/{start-test-servers,backends.bash} scripts/
   ln -s "$root/tests/support" tests/support
@@ -30,7 +30,7 @@ servers_are() { # COMMAND: it starts the only ones
     wait_for_log $! "$servers/one/log" ready'
   run -69 timeout 60 scripts/start-test-servers s
   echo "$output"
-  [[ $output == *"the server of $PWD/s/one/log does not come up in 1 s"* ]]
+  [[ $output == *"the server of $PWD/s/one/log does not come up in 4 s"* ]]
   [[ $output == *'the servers of slow have not come up'* ]]
   [ ! -e s/env ]
   for where in /proc/[0-9]*/cwd; do [[ $(readlink "$where") != "$PWD/s"* ]]; done
