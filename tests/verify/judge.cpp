@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 /// New connections, and what was held back, take that long to arrive.
 constexpr Duration kAftermath = 500ms;
+/// A dead or stopped waiter whose turn has come is passed over after that (backends/redis/native, parts/wake.lua).
+constexpr Duration kPassOver = 6s;
 
 Duration length(const Trouble& trouble, TimePoint to) {
   return std::max(Duration(0), std::min(trouble.until.value_or(to), to) - trouble.from);
@@ -47,14 +49,26 @@ bool was_outage(const VerifyHistory& history, TimePoint from, TimePoint to) {
                      [&](const Trouble& outage) { return reaches(outage, from, to, kAftermath); });
 }
 
+/// Whether `section` was hit in the fair queue and may stand there still at `from`: nobody who asked after that has
+/// passed it by.
+bool is_dead_in_queue(const VerifyHistory& history, const Section& section, TimePoint from, TimePoint to) {
+  if (!section.fair || section.begun.value_or(TimePoint::max()) <= to) return false;
+  const TimePoint hit = section.hits.front().from;
+  return hit <= to && std::none_of(history.sections().begin(), history.sections().end(), [&](const Section& one) {
+           return one.fair && one.key == section.key && one.asked > hit && one.begun.value_or(TimePoint::max()) < from;
+         });
+}
+
 /// How much longer than usual the lock of `key` may be out of reach from `from` to `to`: for each outage, and each
-/// fault of a section of this key but `except`, its length and one lease (that of the section, or else `lease`).
+/// fault of a section of this key but `except`, its length and one lease (that of the section, or else `lease`), and
+/// kPassOver for each that was hit in the queue.
 Duration allowance(const VerifyHistory& history, const std::string& key, TimePoint from, TimePoint to, Duration lease,
                    const Section* except = nullptr) {
   Duration sum{0};
   for (const Section& section : history.sections()) {
     if (section.hits.empty() || section.key != key || &section == except) continue;
     const Duration own = section.lease.value_or(lease);
+    if (is_dead_in_queue(history, section, from, to)) sum += kPassOver;
     for (const Trouble& hit : section.hits) {
       // The dead and the stopped are in the way until a lease after.
       const Trouble whole{hit.what, hit.from, hit.until ? hit.until : section.gone};

@@ -94,6 +94,16 @@ const Row kRows[] = {
     {"woken late because the server stood still", check_hand_over, 0,
      "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x exclusive any; 4 b QUEUED; 4 hook HIT stall; 5 a END; "
      "1500 hook HEALED; 2600 b BEGIN 6 -"},
+    {"woken late because a dead waiter had to be passed over", check_hand_over, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 d ASK x exclusive fair; 4 d QUEUED; 5 d HIT kill-both; 6 d GONE signal 9; "
+     "7 b ASK x exclusive fair; 8 b QUEUED; 5005 a END; 11300 b BEGIN 6 -"},
+    {"woken late though the dead waiter was passed over before", check_hand_over, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 d ASK x exclusive fair; 4 d QUEUED; 5 d HIT kill-both; 6 d GONE signal 9; "
+     "7 b ASK x exclusive fair; 8 b QUEUED; 9 c ASK x exclusive fair; 10 c QUEUED; 5005 a END; 11300 b BEGIN 6 -; "
+     "11400 b END; 17500 c BEGIN 7 -"},
+    {"woken later than a dead waiter is passed over", check_hand_over, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 d ASK x exclusive fair; 4 d QUEUED; 5 d HIT kill-both; 6 d GONE signal 9; "
+     "7 b ASK x exclusive fair; 8 b QUEUED; 5005 a END; 13300 b BEGIN 6 -"},
     {"free within the lease", check_recovery, 0,
      "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-both; 6 a GONE signal 9; 3500 b BEGIN 6 -"},
     {"free too late", check_recovery, 1,
