@@ -43,7 +43,7 @@ start_sentinels() {
   start_redis main --appendonly yes --repl-diskless-sync-delay 0
   start_redis replica --appendonly yes --replicaof 127.0.0.1 "$(port_of main)"
   local i
-  for i in 1 2 3; do start_sentinel "sentinel$i" main 60000; done # never: they only answer
+  for i in 1 2 3; do start_sentinel "sentinel$i" main 60000; done # they replace nobody while tests run
 }
 
 cluster_is_ready() {

@@ -58,13 +58,8 @@ class QuorumAdmin final : public AdminCommon {
     if (const std::string data = data_to_drop(shown); !data.empty()) return drop_data(name, shown, data);
     ForceReleased done;
     for (const Participant& holder : shown.holders) {
-      const auto names = native_names(name);
-      const bool told = names && !memory_ && !holder.owner.empty();
-      if (told) tell_who_frees(names->forced, holder.owner, by);
-      auto freed = take_from(name, holder);
-      if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
-      if (!freed) return freed.error();
-      if (*freed) done.freed.push_back(holder);
+      TRY_ASSIGN(const bool freed, take_from(name, holder, by));
+      if (freed) done.freed.push_back(holder);
     }
     if (done.freed.empty() && !shown.holders.empty()) {
       Error error = other_holders(name);
@@ -106,11 +101,10 @@ class QuorumAdmin final : public AdminCommon {
   Result<void> release(const LockName& name, const Owner& owner) override {
     TRY_ASSIGN(const auto asked, question(name, owner.text(), {}));
     QuorumRounds round(group_, name, store_);
-    const bool marks = kind_ == QuorumKind::kString;
-    auto released = judge(round, release_command(asked, FencingToken(0), marks), name, true);
+    auto released = judge(round, release_command(asked, FencingToken(0), marks()), name, true);
     // Without a vote left, its process has nothing that it could add others to.
     const bool everywhere = std::find(round.votes().begin(), round.votes().end(), Vote::kNone) == round.votes().end();
-    if (marks && everywhere) tell_all({{"HDEL", asked.names.forced, asked.owner}});
+    if (everywhere) unmark(asked);
     return released;
   }
 
@@ -219,15 +213,16 @@ class QuorumAdmin final : public AdminCommon {
   void forget_ping(const LockName& name) override {
     const auto names = native_names(name);
     if (!names) return;
-    tell_all({{"DEL", names->fence}});
+    tell_all({{"DEL", names->fence, names->forced}});
   }
 
   TimePoint by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
 
-  /// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
-  /// without the reason.
-  void tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
-    ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
+  /// Whether who frees a lock leaves a mark for its holder. Of Tair one server decides.
+  bool marks() const { return kind_ == QuorumKind::kString; }
+
+  void unmark(const QuorumQuestion& asked) {
+    if (marks()) tell_all({{"HDEL", asked.names.forced, asked.owner}});
   }
 
   void tell_all(const std::vector<Command>& commands) {
@@ -277,17 +272,21 @@ class QuorumAdmin final : public AdminCommon {
     return ForceReleased{shown.holders};
   }
 
-  Result<bool> take_from(const LockName& name, const Participant& holder) {
+  /// The mark names who frees it, for an hour; a server that refuses it leaves the loser without the reason.
+  Result<bool> take_from(const LockName& name, const Participant& holder, const std::string& by) {
     if (holder.owner.empty()) {
       return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
                    "look at it with `redis-cli TYPE`, and end that program's lock by its own means"};
     }
-    TRY_ASSIGN(const auto asked, question(name, holder.owner, {}));
+    TRY_ASSIGN(auto asked, question(name, holder.owner, {}));
+    asked.info = by;
     QuorumRounds round(group_, name, store_);
-    const auto [tally, unanswered] = ask_until_known(round, release_command(asked, FencingToken(0)));
+    const auto [tally, unanswered] = ask_until_known(round, release_command(asked, FencingToken(0), marks()));
+    const bool freed = unanswered || std::any_of(round.votes().begin(), round.votes().end(),
+                                                 [](Vote vote) { return vote == Vote::kGranted; });
+    if (!freed || !tally) unmark(asked);
     if (!tally) return tally.error();
-    return unanswered ||
-           std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
+    return freed;
   }
 
   /// As far as the servers that answer know them. Locks that have ever been taken leave their counters behind.

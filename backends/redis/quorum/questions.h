@@ -49,8 +49,8 @@ Command retake_command(const QuorumQuestion& question, FencingToken token);
 /// With `tell`, the record gets `info` for what it had.
 Command keep_command(const QuorumQuestion& question, FencingToken token, bool tell = false);
 /// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
-/// (0: does not). With `marks`, for who is not its holder, it leaves that mark (RedLock), if it may and there is
-/// memory.
+/// (0: does not). With `marks`, for who is not its holder, it leaves that mark (RedLock) with `info`, whether the key
+/// is ours or not, if it may and there is memory.
 Command release_command(const QuorumQuestion& question, FencingToken token, bool marks = false);
 /// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one.
 Command revoke_command(const QuorumQuestion& question);

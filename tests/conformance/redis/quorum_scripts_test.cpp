@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a holder of RedLock asks a server for its vote again, state by state, on a real Redis.
+// How a holder of RedLock asks a server for its vote again, and how somebody else frees its lock, state by state, on a
+// real Redis.
 #include "backends/redis/quorum/questions.h"
 #include "tests/conformance/redis/script_table.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Keys are called by what they are: lock, fence, holders, forced. The script is always the same: "me" holds the lock
-/// under token 7, with the entry e1.
+/// Keys are called by what they are: lock, fence, holders, forced. The scripts are about the
+/// lock that "me" holds under token 7, with the entry e1.
 class Table final : public ScriptTable {
  public:
   using ScriptTable::ScriptTable;
@@ -22,7 +23,8 @@ class Table final : public ScriptTable {
     return {{"lock", names_.key}, {"fence", names_.fence}, {"holders", names_.holders}, {"forced", names_.forced}};
   }
 
-  Command command_of(const std::vector<std::string>& /*script*/) override {
+  Command command_of(const std::vector<std::string>& script) override {
+    if (script[0] == "free") return release_command({names_, QuorumKind::kString, "me", "", "who", {}}, {}, true);
     return retake_command({names_, QuorumKind::kString, "me", "e1", "who", 100s, false}, FencingToken(7));
   }
 
@@ -58,6 +60,22 @@ TEST_CASE("redlock scripts: a vote is asked for again") {
        "retake",
        "1 {us} 100s me 7 '' -1 7_5_0_e1_who",
        "lock me for 100s, fence 7, holders me 7_5_0_e1_who for 100s, forced me ''"},
+  });
+}
+
+TEST_CASE("redlock scripts: somebody frees a lock and leaves a mark for its holder") {
+  check_scripts<Table>({
+      {"its holder has the vote",
+       {"SET lock me PX 20000", "HSET holders me 7_5_0_e1_who"},
+       "free",
+       "1 {us} -2 me 0 '' -1 7_5_0_e1_who",
+       "forced me who for 3600s"},
+      {"its holder has the vote of others only", {}, "free", "0 {us} -2 '' 0 '' -1 ''", "forced me who for 3600s"},
+      {"another has the lock",
+       {"SET lock other PX 500000"},
+       "free",
+       "-1 {us} 500s other 0 '' -1 ''",
+       "lock other for 500s, forced me who for 3600s"},
   });
 }
 
