@@ -15,7 +15,7 @@ Error unsupported(const std::string& what, const std::string& next) { return {Er
 Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const LockSpec& spec) {
   if (spec.name.is_slot()) return local::slot_session(context, spec);
   if (spec.mode == Mode::kPermits && spec.name.is_path()) {
-    return unsupported("a file under flock(2) cannot be held with permits", "use a key that does not begin with '/'");
+    return unsupported("a file under flock(2) cannot be held with permits", "use a key that is not a path");
   }
   if (spec.lock_delay.count() > 0 && spec.mode != Mode::kExclusive) {
     return unsupported("a lock-delay has a meaning only for an exclusive lock",
@@ -23,7 +23,7 @@ Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const L
   }
   if (spec.name.is_path() && spec.left_to) {
     return unsupported("a file is locked only while a process has it open, and a lease has none",
-                       "use 'dlock hold', or a key that does not begin with '/'");
+                       "use 'dlock hold', or a key that is not a path");
   }
   return std::unique_ptr<LockSession>(std::make_unique<local::LocalLock>(context, spec));
 }

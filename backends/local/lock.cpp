@@ -163,7 +163,7 @@ void LocalLock::granted(TimePoint now) {
   if (auto* refused = std::get_if<Refused>(&answer)) return end(std::move(*refused));
   if (context_.runtime.log.style().verbose) {
     const std::string slot(queue_entry_->record().slot());
-    steps_.trace("granted after " + human_duration(now - started_) + ", ticket " +
+    steps_.trace("granted after " + human_duration(now - started_) + ", token " +
                  std::to_string(queue_entry_->ticket()) + (slot.empty() ? "" : ", slot " + slot));
   }
   if (!spec_.take) {

@@ -69,9 +69,14 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   return "no lock held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
 }
 
-void keep_older(LiveLocks& live, Duration limit, WallTime now) {
-  std::erase_if(live.locks,
-                [&](const LockState& state) { return oldest_hold(state, now).value_or(Duration(0)) <= limit; });
+void keep_older(LiveLocks& live, Duration limit, WallTime now, const Log& log) {
+  std::erase_if(live.locks, [&](const LockState& state) {
+    const auto told = [](const Participant& holder) { return holder.since.has_value(); };
+    const bool is_older = oldest_hold(state, now).value_or(Duration(0)) > limit;
+    if (!is_older && !std::all_of(state.holders.begin(), state.holders.end(), told))
+      log.warn("--older-than says nothing of " + state.name.text() + ": it is not known since when it is held");
+    return !is_older;
+  });
 }
 
 std::string none_older_text(const Options& options, const LockAdmin& backend) {
@@ -110,7 +115,7 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
     if (named) add_remembered(state, backend);
   }
   const WallTime now = runtime.clock.wall();
-  if (options.older_than) keep_older(*live, *options.older_than, now);
+  if (options.older_than) keep_older(*live, *options.older_than, now, runtime.log);
   const bool none = options.older_than && live->locks.empty();
   const std::string text = options.json ? live_json(*live, options, now)
                            : none       ? none_older_text(options, backend)

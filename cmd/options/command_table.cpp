@@ -28,7 +28,7 @@ constexpr ForeignWords kCommands[] = {
     {"extend refresh keepalive", "a lease of acquire: dlock renew KEY --owner OWNER"},
     {"init", "what a store needs on its server: dlock setup"},
     {"stats", "numbers for a monitor: dlock metrics; how fast the store is: dlock bench"},
-    {"verify", "is a test program, tests/verify"},
+    {"verify", "it is a program of the tests, in the source of dlock"},
     {"test", "is the key free: dlock wait -n KEY; is a token the holder's: dlock check KEY TOKEN"},
 };
 
@@ -110,12 +110,11 @@ std::string_view foreign_stock_action(std::string_view word) { return next_for(k
 
 std::optional<Error> foreign_option(std::string_view name) {
   if (name == "F" || name == "no-fork") {
-    return usage_error(
-        "-F (--no-fork) is not possible: dlock has to stay beside CMD to renew the lock and to release it",
-        "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
+    return usage_error("-F (--no-fork) is not possible: dlock renews and releases the lock",
+                       "leave it out; signals and the exit status are passed on");
   }
   if (name == "u" || name == "unlock") {
-    return usage_error("-u (--unlock) is not possible: a lock belongs to the dlock that took it, and ends with it",
+    return usage_error("-u (--unlock) is not possible: a lock ends with the dlock that took it",
                        "release what 'dlock acquire' took with: dlock release KEY --owner OWNER");
   }
   const std::string_view next = next_for(kOptions, name);

@@ -137,10 +137,11 @@ class GivenOptionReader {
     const std::string few = command_list(row.commands);
     const bool flock_and_others =
         row.id == OptionId::kClose && has_option(command_->command, option_row(OptionId::kJson));
-    if (flock_and_others)
-      return usage_error("'dlock " + command + "' has no option " + spelled, "for JSON write: --json");
-    return usage_error("'dlock " + command + "' has no option " + spelled,
-                       (few.empty() ? "" : "it belongs to " + few + "; ") + "see: dlock help " + command);
+    const std::string message = "'dlock " + command + "' has no option " + spelled;
+    if (flock_and_others) return usage_error(message, "for JSON write: --json");
+    const auto foreign = foreign_option(row.name);  // of one command, and something else in another program
+    if (foreign) return usage_error(message, foreign->next);
+    return usage_error(message, (few.empty() ? "" : "it belongs to " + few + "; ") + "see: dlock help " + command);
   }
 
   Error unknown(std::string_view spelled, std::string_view name) const {

@@ -99,13 +99,18 @@ std::string actions_with(const OptionRow& row) {
 
 /// Those of an action of `dlock stock`, if one is named.
 std::string own_options(Command command, const StockActionRow* action = nullptr) {
-  std::string out;
+  std::string out, rare;
   for (const OptionRow& row : option_rows()) {
     const bool has = action ? has_option(action->action, row) : has_option(command, row);
-    if (row.anywhere || !has || (row.rare & bit(command)) != 0) continue;
+    if (row.anywhere || !has) continue;
+    if ((row.rare & bit(command)) != 0) {
+      rare.append(rare.empty() ? "" : ", ").append("--").append(row.name);
+      continue;
+    }
     const std::string actions = command == Command::kStock && !action ? actions_with(row) : "";
     put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
+  if (!rare.empty()) put_wrapped(out, 2, "Seldom needed, see man dlock: " + rare);
   return out.empty() ? out : "\nOptions [default; environment variable]:\n" + out;
 }
 

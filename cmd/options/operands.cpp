@@ -118,6 +118,10 @@ class Placer {
       return usage("'dlock acquire' takes a lock and runs nothing: one KEY",
                    "to run something under the lock: dlock run " + shell_word(arguments_.words.front()) + " -- CMD");
     }
+    const bool runs_nothing = row_.command == Command::kHold || row_.command == Command::kWait;
+    if (runs_nothing && arguments_.words.size() > 1)
+      return usage("'dlock " + name + "' runs nothing: one KEY",
+                   "to run something under the lock: dlock run " + shell_word(arguments_.words.front()) + " -- CMD");
     if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
     const bool has_token = row_.shape == Operands::kFence || row_.shape == Operands::kKeyAndToken;
     if (has_token && count_is(1)) return usage("the TOKEN is missing after " + in_quotes(arguments_.words.front()));

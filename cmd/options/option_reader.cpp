@@ -94,7 +94,9 @@ void OptionReader::read(Options& options) const {
       mistake.next = spelled + " took " + in_quotes(setting->value()) + " as its value: write " + spelled + " " +
                      std::string(row.value.name);
     if (typed && mistake.next.empty())
-      mistake.next = "what it is for: dlock help " + std::string(command_row(command_).name);
+      mistake.next =
+          "what it is for: " +
+          ((row.rare & bit(command_)) != 0 ? "man dlock" : "dlock help " + std::string(command_row(command_).name));
   }
   for (const OptionRow& row : option_rows()) check_others(row, options);
 }

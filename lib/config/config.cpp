@@ -65,7 +65,8 @@ bool is_in_foreign_home(const std::string& path) {
 }
 
 Error unreadable(const std::string& path, int errnum) {
-  Error error{ErrorCode::kMisconfigured, "cannot read the configuration " + path + ": " + errno_text(errnum)};
+  Error error{errnum == EACCES ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
+              "cannot read the configuration " + path + ": " + errno_text(errnum)};
   struct stat about;
   if (errnum == EACCES && stat(path.c_str(), &about) == 0) {
     error.message += " (mode " + permissions_text(about.st_mode) + ", owner " + std::to_string(about.st_uid) +
@@ -76,7 +77,8 @@ Error unreadable(const std::string& path, int errnum) {
   if (errnum == ENOENT) error.next = "check the name given with --config or in $DLOCK_CONFIG";
   else if (errnum != EACCES) error.next = "name a file, or leave it out";
   else if (is_in_foreign_home(path)) error.next = "HOME is another user's: unset it, or log in with su -l or sudo -H";
-  else error.next = "make it readable: chmod a+r " + shell_word(path);
+  else
+    error.next = "let this user read it, or name another file: --config FILE (a password belongs into password-file)";
   return error;
 }
 

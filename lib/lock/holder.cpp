@@ -79,7 +79,10 @@ namespace {
 
 std::string process_text(const Participant& participant) {
   const std::string lease = participant.lease ? "lease, kept by " : "";
-  if (const auto pid = shown_pid(participant); pid > 0) return lease + "pid " + std::to_string(pid);
+  // A waiter's command does not run yet, and one on another machine is not seen.
+  const bool is_ours = participant.command_pid <= 0 && !participant.command.empty() && !participant.owner.empty();
+  const std::string whose = is_ours && !participant.lease ? "dlock pid " : "pid ";
+  if (const auto pid = shown_pid(participant); pid > 0) return lease + whose + std::to_string(pid);
   return participant.lease ? "lease, no process" : "";
 }
 

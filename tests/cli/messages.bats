@@ -113,7 +113,7 @@ advised() {
   says 64 "unknown command 'lock'" 'dlock run KEY -- CMD' -- dlock lock k touch ran
   says 64 "unknown command 'status'" 'dlock inspect' -- dlock status k
   says 64 "unknown command 'break'" 'dlock force-release KEY' -- dlock break --yes k
-  says 64 "unknown command 'verify'" 'is a test program, tests/verify' -- dlock verify --duration 1s
+  says 64 "unknown command 'verify'" 'it is a program of the tests, in the source of dlock' -- dlock verify --duration 1s
   says 64 "unknown option '--try'" '-n' -- dlock run --try k -- touch ran
 }
 

@@ -14,13 +14,14 @@ teardown() {
 cron_command() { grep -E '^[0-9*]' "$root/examples/crontab" | sed -nE "$1"'{s/^([^ ]+ +){5}//; s/\\%/%/g; p}'; }
 
 @test "crontab: every job runs its command under its lock" {
-  recorded "$stage"/bin/{sync-orders,backup,report}
-  for line in 1 2 3 2; do # the second: once a day
+  recorded "$stage"/bin/{sync-orders,backup,import,report}
+  for line in 1 2 3 4 2; do # the second: once a day
     sh -c "$(cron_command "$line")"
   done
   [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders
-backup --all under storage
-report under storage" ]
+backup --all under backup
+import under catalogue
+report under catalogue" ]
 }
 
 @test "crontab: a job whose predecessor still runs is skipped with status 0 and without a word" {
@@ -38,7 +39,7 @@ report under storage" ]
   command=${command//%n/nightly.service}
   command=${command/#\/usr\/bin\//}
   sh -c "${command/\/usr\/local\/bin\//$stage/bin/}"
-  [ "$(cat "$calls")" = "backup --all under storage" ]
+  [ "$(cat "$calls")" = "backup --all under backup" ]
 }
 
 # The lines of script: of one job.
@@ -169,13 +170,13 @@ in_yaml() { # FILE EXPRESSION
 }
 
 @test "systemd: the metrics of the locks are a file that node_exporter takes, and the alert rules ask for what is in it" {
-  hold storage
+  hold catalogue
   export TEXTFILES=$stage DLOCK_EVENTS=$stage/events
   dlock run nightly -- true
   sh -c "$(sed -nE "s/^ExecStart=\/bin\/sh -c '(.*)'$/\1/p" "$root/examples/systemd/dlock-metrics.service")"
-  grep -q '^dlock_holders{.*key="storage"} 1$' "$stage/dlock.prom"
+  grep -q '^dlock_holders{.*key="catalogue"} 1$' "$stage/dlock.prom"
   [ ! -e "$stage/dlock.prom.new" ]
-  for metric in $(sed -n 's/^ *expr: //p' "$root/examples/prometheus/dlock.rules.yml" | grep -oE 'dlock_[a-z_]+'); do
+  for metric in $(grep -v 'summary:\|description:' "$root/examples/prometheus/dlock.rules.yml" | grep -oE 'dlock_[a-z]+_[a-z_]+'); do
     grep -q "^$metric{" "$stage/dlock.prom" || { echo "nothing is called $metric"; return 1; }
   done
 }

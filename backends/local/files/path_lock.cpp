@@ -43,6 +43,7 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
   if (fd < 0) {
     const bool no_folder = errno == ENOENT;
     Error error = system_error("cannot open the lock file " + path, errno);
+    if (error.code == ErrorCode::kDenied) error.next = "whose is it? ls -l " + shell_word(path);
     if (no_folder) error.next = "check the spelling; if it is right, make its folder with mkdir -p";
     return error;
   }

@@ -82,7 +82,7 @@ Error of_one_node(const std::string& server, Strategy strategy) {
 Error lives_with_its_connection(Strategy strategy) {
   return {ErrorCode::kUnsupported,
           "a lock of strategy=" + std::string(strategy_name(strategy)) + " lives with its connection",
-          "use --watch-pid, or strategy=lease"};
+          "use strategy=lease"};
 }
 
 BoundStore::BoundStore(const Settings& settings, const LockName& name, Servers& servers)

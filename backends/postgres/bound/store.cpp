@@ -26,8 +26,7 @@ Result<std::optional<HolderSession>> holder_session(Servers& servers, const Lock
 }
 
 Error lives_with_its_connection() {
-  return {ErrorCode::kUnsupported, "a lock of strategy=session lives with its connection",
-          "use --watch-pid, or strategy=lease"};
+  return {ErrorCode::kUnsupported, "a lock of strategy=session lives with its connection", "use strategy=lease"};
 }
 
 }  // namespace dlock::postgres

@@ -15,7 +15,7 @@ TEST_CASE(
   holder.host = "ci-4";
   holder.command = "deploy.sh";
   holder.pid = 8812;
-  CHECK(participant_text(holder) == "ci-4 (deploy.sh, pid 8812)");
+  CHECK(participant_text(holder) == "ci-4 (deploy.sh, dlock pid 8812)");
   holder.command_pid = 8815;
   CHECK(participant_text(holder) == "ci-4 (deploy.sh, pid 8815)");
   JsonWriter json;

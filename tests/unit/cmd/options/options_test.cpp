@@ -277,7 +277,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--if-unavailable", "rum"}), ErrorCode::kInvalid, "is not one of fail|run"},
       {run({"-C", "/nowhere/x.toml"}), ErrorCode::kMisconfigured, "/nowhere/x.toml: No such file"},
       {{"hold"}, ErrorCode::kInvalid, "needs a KEY"},
-      {{"hold", "a", "b"}, ErrorCode::kInvalid, "takes one KEY"},
+      {{"hold", "a", "b"}, ErrorCode::kInvalid, "runs nothing: one KEY"},
       {{"acquire", "k"}, ErrorCode::kInvalid, "--ttl is missing"},
       {{"acquire", "k", "--watch-pid", "0"}, ErrorCode::kInvalid, "from 1"},
       {{"renew", "k"}, ErrorCode::kInvalid, "--owner is missing"},

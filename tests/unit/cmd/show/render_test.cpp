@@ -22,7 +22,8 @@ LockState busy_lock() {
   Participant holder;
   holder.owner = "0123456789abcdef0123456789abcdef";
   holder.host = "ci-4";
-  holder.pid = 8812;
+  holder.pid = 8811;
+  holder.command_pid = 8812;
   holder.command = "deploy.sh";
   holder.user = "deploy";
   holder.reason = "rolling out 4.2 to all of the european machines";
@@ -118,8 +119,8 @@ TEST_CASE("of a holder is said what is known, in one order") {
   CHECK(participant_text(participant) == "www (pid 7)");
   participant.host = "web-11";
   participant.command = "backup";
-  CHECK(participant_text(participant) == "www@web-11 (backup, pid 7)");
-  CHECK(short_participant_text(participant) == "web-11 (backup)");
+  CHECK(participant_text(participant) == "www@web-11 (backup, dlock pid 7)");
+  CHECK(short_participant_text(participant) == "web-11 (backup, dlock pid 7)");
   mark_lease(participant, 0);
   participant.command.clear();
   CHECK(participant_text(participant) == "www@web-11 (lease, no process)");
