@@ -94,7 +94,7 @@ bool read_head(LockRecord& record, std::string_view line) {
 }
 
 Participant participant_of(const LeaseHolder& holder, const LockRecord& record, StoreTime now) {
-  const bool delay_alone = holder.owner == "-";
+  const bool delay_alone = holder.owner == kNobody;
   Participant participant;
   if (!delay_alone) {
     participant.owner = holder.owner;

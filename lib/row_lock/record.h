@@ -28,8 +28,9 @@ WallTime wall_time(StoreTime time);
 /// `d` in microseconds, the unit of the records.
 std::int64_t whole_micros(Duration d);
 
+inline constexpr char kNobody[] = "-";
 struct LeaseHolder {
-  std::string owner = {};   ///< "-": no holder any more, only its lock-delay runs
+  std::string owner = {};   ///< kNobody: no holder any more, only its lock-delay runs
   std::uint64_t token = 0;  ///< 0: the number of the commit that writes it
   StoreTime since = 0;      ///< 0: when it is written
   StoreTime until = 0;      ///< when the lease ends, if `lasts` is 0

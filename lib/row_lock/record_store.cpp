@@ -17,9 +17,9 @@ using Change = Rows::Change;
 constexpr Duration kShortestRest = 1ms;  ///< after a lost race; then longer each time
 constexpr Duration kLongestRest = 200ms;
 
-/// Those who may go after a change, and might not before.
+/// Those who may go after a change, and might not when the record was written: since then a lease may have ended.
 std::vector<std::string> woken(const RecordReading& read, const LockRecord& next) {
-  const auto before = next_owners(read.record, read.now);
+  const auto before = next_owners(read.record, std::min(read.now, static_cast<StoreTime>(read.record.version)));
   auto owners = next_owners(next, read.now);
   std::erase_if(owners,
                 [&](const std::string& one) { return std::find(before.begin(), before.end(), one) != before.end(); });

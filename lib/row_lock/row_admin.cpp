@@ -24,7 +24,7 @@ constexpr Duration kRemembered = 24h;  ///< how long the version of a free lock 
 std::vector<std::string> owners_of(const LockRecord& record) {
   std::vector<std::string> owners;
   for (const LeaseHolder& holder : record.holders) {
-    if (holder.owner != "-") owners.push_back(holder.owner);
+    if (holder.owner != kNobody) owners.push_back(holder.owner);
   }
   return owners;
 }

@@ -149,6 +149,7 @@ RowLock::Step RowLock::stand_in_queue(const RecordReading& reading, Control& con
       store_.write(reading, {.record = with_waiter(reading.record, ask_, kAlive, reading.now)}, limit(control));
   if (!written) return failed(written.error(), unknown_);
   if (!*written) return Again{};
+  seen_ = **written;
   queued_ = true;
   next_beat_ = runtime_.clock.now() + kBeat;
   tell_queued();
@@ -171,10 +172,10 @@ Granted RowLock::granted(const RecordReading& held, Duration left) {
   return {{std::move(lock)}, lease_deadline(held.sent, left)};
 }
 
-/// Of who is not told anything: who is first looks often, the others more seldom.
+/// Of who is not told anything: who is first, or takes nothing, looks often, the others more seldom.
 Duration RowLock::look_pause() {
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
-  const Duration pause = pause_ * static_cast<int>(1 + std::min<std::size_t>(place_, 9));
+  const Duration pause = pause_ * static_cast<int>(1 + (spec_.take ? std::min<std::size_t>(place_, 9) : 0));
   return pause / 2 + jitter(pause / 2);
 }
 
@@ -263,6 +264,8 @@ Renewal RowLock::renewed(const RecordReading& written) {
   seen_ = written;
   unknown_ = false;
   leased_at_ = written.sent;
+  // What was told came with an answer, or the connection that heard it is another one now.
+  if (!listen_at_ && rows_->heard()) listen_at_ = runtime_.clock.now();
   const LeaseHolder* ours = find_holder(written.record, owner_);
   return RenewalRenewed{lease_deadline(written.sent, spec_.ttl), ours ? revocation_of(ours->who) : std::string()};
 }

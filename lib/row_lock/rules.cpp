@@ -96,8 +96,8 @@ LeaseBusy busy(const LockRecord& record, const LeaseAsk& ask, std::size_t place,
 
 bool is_seen(const LeaseHolder& holder, const std::vector<Participant>& shown) {
   return std::any_of(shown.begin(), shown.end(), [&](const Participant& participant) {
-    return holder.owner == "-" ? participant.owner.empty()
-                               : participant.owner == holder.owner && participant.token.value() == holder.token;
+    return holder.owner == kNobody ? participant.owner.empty()
+                                   : participant.owner == holder.owner && participant.token.value() == holder.token;
   });
 }
 
@@ -198,14 +198,13 @@ std::optional<LockRecord> sweep(const LockRecord& read, StoreTime now) {
 std::optional<LockRecord> force_free(const LockRecord& read, const LockState& shown, StoreTime now) {
   LockRecord record = pruned(read, now);
   if (record.holders.size() != shown.holders.size()) return std::nullopt;
-  std::int64_t delay = 0;
-  for (const LeaseHolder& holder : record.holders) {
+  for (LeaseHolder& holder : record.holders) {
     if (!is_seen(holder, shown.holders)) return std::nullopt;
-    if (holder.owner != "-") delay = std::max(delay, holder.delay);
+    if (holder.owner == kNobody) holder.delay = 0;
+    holder.owner = kNobody;
+    holder.until = now;
   }
-  record.holders.clear();
-  if (delay > 0) record.holders.push_back({.owner = "-", .token = 1, .since = now, .until = now, .delay = delay});
-  return record;
+  return pruned(std::move(record), now);
 }
 
 std::optional<LockRecord> ask_back(const LockRecord& read, const LockState& shown, const std::string& by) {

@@ -69,7 +69,8 @@ std::optional<LockRecord> give_back(const LockRecord& record, const std::string&
 /// of `owner` may still arrive at the store, which then does not find what it expects.
 LockRecord given_up(LockRecord record, const std::string& owner);
 
-/// The record without its holders, whose lock-delay begins. nullopt: they are not exactly the holders in `shown`.
+/// The record in which nobody has the places of its holders, until their lock-delays are over. nullopt: they are not
+/// exactly the holders in `shown`.
 std::optional<LockRecord> force_free(const LockRecord& record, const LockState& shown, StoreTime now);
 
 /// The record in whose holders of `shown` stands who asks them to end (lib/lock/who_text.h). What was asked first

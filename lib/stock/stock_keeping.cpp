@@ -47,10 +47,12 @@ Result<int> give_back_over(StockCalls& calls, const LockName& name, const StockL
     if (look.head && seen.is_over(look.now_us)) commits.push_back(return_commit(id, seen, *look.head));
   }
   if (commits.empty()) return 0;
+  int back = 0;
   for (const auto& number : calls.commit_each(name, commits, Rows::Tell::kMade, limit)) {
     if (!number) return number.error();
+    back += *number != 0 ? 1 : 0;  // who was faster has given it back, or prolonged it
   }
-  return static_cast<int>(commits.size());  // who was faster has given it back, or prolonged it
+  return back;
 }
 
 StockState state_of(const LockName& name, const StockLook& seen) {

@@ -140,13 +140,14 @@ TEST_CASE("a renewal moves the end of a lease, in both directions") {
   on_every_backend("renew", [](World& w) {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
-    const FencingToken token = leased(w.fixture, spec, "detach-ttl 1000");
+    const milliseconds first = std::chrono::duration_cast<milliseconds>(scaled(seconds(1)));
+    const FencingToken token = leased(w.fixture, spec, "detach-ttl " + std::to_string(first.count()));
     const auto renewed = w.a.renew(name(w.key), spec.owner, seconds(60));
     REQUIRE(renewed);
     CHECK(renewed->owner == spec.owner);
     CHECK(renewed->token == token);
     Acquisition next(w.b, exclusive(w.key));
-    CHECK(next.stays_quiet(milliseconds(1300)));
+    CHECK(next.stays_quiet(first + milliseconds(300)));
     REQUIRE(w.a.renew(name(w.key), spec.owner, scaled(milliseconds(200))));
     next.held();
     next.release();
@@ -287,6 +288,44 @@ TEST_CASE("after a release in order there is no lock-delay, and after a force-re
     next.held();
     CHECK(clock.now() - before >= milliseconds(300));
     next.release();
+  });
+}
+
+TEST_CASE("a lock-delay after a force-release keeps each place that was held") {
+  on_every_backend("delay-closed", [](World& w) {
+    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
+    if (skips(w, w.fixture.name == "local", "a lock-delay for exclusive locks alone")) return;
+    for (const Mode mode : {Mode::kShared, Mode::kPermits}) {
+      CAPTURE(mode_name(mode));
+      if (mode == Mode::kShared && skips(w, !w.fixture.shared, "no readers")) continue;
+      if (mode == Mode::kPermits && skips(w, !w.fixture.permits, "no permits")) continue;
+      const std::string key = w.key + "/" + mode_name(mode);
+      const auto careful = [&] {
+        LockSpec spec = mode == Mode::kShared ? shared(key) : permits(key, 2);
+        spec.lock_delay = scaled(seconds(1));
+        return once(spec);
+      };
+      Acquisition first(w.a, careful());
+      first.held();
+      Acquisition second(w.b, careful());
+      second.held();
+      const auto shown = w.b.inspect(name(key));
+      REQUIRE(shown);
+      SystemClock clock;
+      const TimePoint before = clock.now();
+      REQUIRE(w.b.force_release(name(key), *shown, ""));
+      const LockSpec newcomer = mode == Mode::kShared ? exclusive(key) : permits(key, 2);
+      Acquisition early(w.b, once(newcomer));
+      const auto answer = early.wait_for<Refused>();
+      REQUIRE(answer);
+      CHECK(answer->error.code == ErrorCode::kBusy);
+      LockSpec patient = newcomer;
+      patient.owner = Owner::random();
+      Acquisition next(w.b, patient);
+      next.held();
+      CHECK(clock.now() - before >= careful().lock_delay);
+      next.release();
+    }
   });
 }
 

@@ -34,6 +34,9 @@ teardown() { end_world; }
 
 @test "connections reset, again and again: holder and waiter go on" { connections_reset 2s 2 8 0.2; }
 
+# bats test_tags=all
+@test "cut when it renews: a holder is asked to end long before its next renewal" { revoked_after_a_cut "$direct"; }
+
 # --- cut behind the n-th packet --------------------------------------------------------------------------------------
 
 # How many packets go in each direction for what follows `network count`, taken from a run that nobody cuts.

@@ -201,6 +201,14 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   black_hole drop
 }
 
+# bats test_tags=all
+@test "cut when it renews: a holder is asked to end long before its next renewal" {
+  with_tables
+  start_proxy one bytes
+  use "$(postgres_url proxy)"
+  revoked_after_a_cut "$(postgres_url one)"
+}
+
 @test "connections are cut behind each message: one take is one take, one run is one run" {
   with_tables
   start_proxy one bytes

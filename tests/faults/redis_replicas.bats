@@ -52,6 +52,22 @@ refused() { # WHAT OPTION...: 69, with what was missing; nothing was run and not
   [[ "$output" == *"slot s"* ]]
 }
 
+@test "wait_replicas=all, and a replica that is slower than the other: nothing is done twice" {
+  start_pair
+  start_proxy one bytes
+  start_replica three proxy
+  network delay 20
+  use "$(redis_url one)?wait_replicas=all"
+  run -0 dlock fence r 5
+  run -0 dlock stock create s --quantity 10 --segments 1
+  run -0 dlock stock take s --id a --json
+  [[ "$output" == *'"repeated":false'* ]]
+  run -0 dlock stock resize s --segments 2
+  run -0 dlock stock show s --json
+  [[ "$output" == *'"total":9'* ]]
+  run -0 dlock stock drop s --yes
+}
+
 # --- a grant ---------------------------------------------------------------------------------------------------------
 
 @test "wait_replicas=1: the replica has the lock before the command begins" {

@@ -27,6 +27,20 @@ through_proxy() {
   is taken $((3 * cuts))
 }
 
+@test "mode lock, a sale over two segments when the clock is behind one of them: sold, and nothing stays reserved" {
+  use "$(mysql_url one)"
+  create 10 2
+  run -0 dlock stock run phone --mode lock --qty 8 --id a -- true
+  run -0 dlock stock refund phone --id a
+  sql one "update locks.dlock_data set version=version+60000000 where id='lock/1'"
+  run -0 dlock stock run phone --mode lock --qty 8 --id b -- true
+  is total 2
+  is reserved 0
+  run -0 dlock stock run phone --mode lock --id=-5 -- true
+  is total 1
+  balanced
+}
+
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
   create 10 2

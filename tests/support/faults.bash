@@ -235,6 +235,20 @@ fair_order() {
   [ "$(how_ended first)" = "exit 0" ]
 }
 
+# A holder whose connection is cut when it renews, the proxy in between; its next renewal is long after that.
+revoked_after_a_cut() { # URL of the server
+  local until
+  start_watched a dlock run -q --ttl $((15 * slowness))s k -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
+  wait_until test -e begun
+  until=$(DLOCK_BACKEND=$1 ends)
+  network cut requests 0
+  DLOCK_BACKEND=$1 wait_until ends_otherwise "$until"
+  run -0 dlock revoke -b "$1" --wait $((2 * slowness))s k
+  [ "$(how_ended a)" = "exit 79" ]
+}
+ends() { dlock inspect --json k | jq -r '.holders[0].until'; }
+ends_otherwise() { [ "$(ends)" != "$1" ]; }
+
 # What --at-least keeps, and what --once remembers, is the store's; also if the server is gone when the command ends.
 kept_over_restart() { # SERVER RESTART [OPTION...]
   local server=$1 restart=$2 key=${key:-k}

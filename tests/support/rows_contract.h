@@ -68,6 +68,16 @@ inline void put_where_none_may_be_is_done_once(const RowsWorld& w) {
   }
 }
 
+inline void a_text_that_is_a_number_is_a_text(const RowsWorld& w) {
+  for (const char* text : {"-5", "5", "0", "-0", "007", "5 -5", "9999999999999999999"}) {
+    const std::string key = "x/" + std::to_string(std::string_view(text).size()) + text;
+    CHECK(w.commit(w.a, {fill_row(key, text)}) > 0);
+    CHECK(w.row(key).text == text);
+    CHECK(w.commit(w.a, {put("many/" + key, text)}) > 0);
+    CHECK(w.row("many/" + key).text == text);
+  }
+}
+
 inline void a_write_compares_the_version(const RowsWorld& w) {
   for (const char* key : {"x", "many/x"}) {
     const auto first = w.commit(w.a, {put(key, "one")});
@@ -356,6 +366,7 @@ inline void each_row_has_its_turns(const RowsWorld& w) {
 inline constexpr RowsCase kCases[] = {
     {"a row is put and read", a_row_is_put_and_read},
     {"what is put where none may be is put once", put_where_none_may_be_is_done_once},
+    {"a text that is a number is a text", a_text_that_is_a_number_is_a_text},
     {"a write compares the version", a_write_compares_the_version},
     {"all of a commit is done, or nothing", all_of_a_commit_or_nothing},
     {"numbers are added at any version", numbers_are_added_at_any_version},

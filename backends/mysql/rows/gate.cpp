@@ -166,7 +166,16 @@ Result<bool> RowGate::listen(const LockName& group, const std::string& key, cons
   if (missing_) return false;
   const auto got = servers_.run("SELECT GET_LOCK(" + ear_of(group, key) + ",0)", limit.until, limit.control);
   if (!got) return got.error();
-  return !got->rows.empty() && text_of(got->rows.front(), 0) == "1";
+  if (got->rows.empty() || text_of(got->rows.front(), 0) != "1")
+    return Error{ErrorCode::kUnavailable, servers_.server() + " has an older connection of ours still", "", true};
+  ear_ = servers_.generation();
+  return true;
+}
+
+bool RowGate::is_deaf() {
+  if (!ear_ || (servers_.current() != nullptr && *ear_ == servers_.generation())) return false;
+  ear_.reset();
+  return true;
 }
 
 void RowGate::tell(const LockName& group, const Rows::Commit& commit, const CallLimit& limit) {

@@ -41,8 +41,10 @@ class RowGate final : public RowQueue {
   Rows& beside() override;
 
   /// Keeps a named lock of its own, so that whoever tells it finds this connection, and ends it. False: as
-  /// is_missing().
+  /// is_missing(). Unavailable also while the server has not ended the connection that had it before.
   Result<bool> listen(const LockName& group, const std::string& key, const CallLimit& limit);
+  /// Whether it listened on a connection that is not the present one any more; asked once.
+  bool is_deaf();
   /// Ends the connections of those who listen to these keys, as far as this account may.
   void tell(const LockName& group, const Rows::Commit& commit, const CallLimit& limit);
 
@@ -59,7 +61,8 @@ class RowGate final : public RowQueue {
   Servers& servers_;
   const std::string space_;
   const Runtime runtime_;
-  int gate_ = -1;  ///< the connection (Servers::generation) that has it; -1: none
+  int gate_ = -1;           ///< the connection (Servers::generation) that has it; -1: none
+  std::optional<int> ear_;  ///< the connection on which it listens
   bool missing_ = false;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
   std::unique_ptr<Rows> beside_;

@@ -21,7 +21,8 @@ bool is_numbers(const std::string& text) {
   const std::size_t count = count_numbers(text);
   if (count == 0 || count > room.size()) return false;
   const std::span numbers(room.data(), count);
-  return read_numbers(text, numbers) && numbers_text(numbers) == text;
+  const bool is_counted = read_numbers(text, numbers) && numbers_text(numbers) == text;
+  return is_counted && std::none_of(numbers.begin(), numbers.end(), [](std::int64_t one) { return one < 0; });
 }
 
 bool is_of_rows(const Rows::Change& one) { return one.kind != Kind::kBefore && one.kind != Kind::kTell; }
@@ -96,17 +97,24 @@ std::string RowBatch::values_of(const std::string& text) const {
   return values;
 }
 
-/// A row that has a text is an error of the server. The number may be larger than the clock, if the row's was.
+/// All rows that are filled get one number, which is larger than the clock if one of theirs is.
+void RowBatch::raise_number(const std::string& keys) {
+  transaction_.write("SET @dlock_number=GREATEST(@dlock_number,IFNULL((SELECT MAX(version)+1 FROM " +
+                     std::string(kDataTable) + " WHERE space=" + space_ + " AND name=" + name_ + " AND id IN(" + keys +
+                     ")),0))");
+}
+
+/// A row that has a text is an error of the server, and so is, if the number is told, one that has got a larger number
+/// meanwhile.
 void RowBatch::fill(const std::string& key, const std::string& text, bool told) {
+  const std::string next = told ? "IF(text='' AND version<VALUES(version),VALUES(version),"
+                                : "IF(text='',GREATEST(version+1,VALUES(version)),";
   std::string others;
   for (const char* column : {"text", "a", "b", "c", "d"})
     others += "," + std::string(column) + "=VALUES(" + column + ")";
   transaction_.write("INSERT INTO " + std::string(kDataTable) + "(space,name,id,version,text,a,b,c,d) VALUES(" +
                      space_ + "," + name_ + "," + literal(key) + "," + number_ + "," + values_of(text) +
-                     ") ON DUPLICATE KEY UPDATE version=IF(text='',GREATEST(version+1,VALUES(version)),"
-                     "~0+CONNECTION_ID())" +
-                     others);
-  if (told) transaction_.write("SET @dlock_number=(SELECT version FROM " + std::string(kDataTable) + of(key) + ")");
+                     ") ON DUPLICATE KEY UPDATE version=" + next + "~0+CONNECTION_ID())" + others);
 }
 
 void RowBatch::insert(const std::string& key, const std::string& text) {
@@ -123,6 +131,11 @@ void RowBatch::write(bool told) {
   const std::string clock = "GREATEST(" + std::string(kServerMicroseconds) + "," + std::to_string(least_) + ")";
   number_ = told ? "@dlock_number" : clock;
   if (told) transaction_.write("SET @dlock_number=" + clock);
+  std::string filled;
+  for (const Rows::Change& one : others_) {
+    if (one.kind == Kind::kFill) filled += (filled.empty() ? "" : ",") + literal(one.key);
+  }
+  if (told && !filled.empty()) raise_number(filled);
   for (const auto& [key, by] : adds_) add_numbers(key, by);
   const std::string table(kDataTable);
   bool clears = false;

@@ -42,6 +42,7 @@ class RowBatch {
   std::string of(const std::string& key) const;
   void change(const std::string& statement, const std::string& condition);
   void add_numbers(const std::string& key, const std::vector<std::int64_t>& by);
+  void raise_number(const std::string& keys);
   void fill(const std::string& key, const std::string& text, bool told);
   void insert(const std::string& key, const std::string& text);
   std::string values_of(const std::string& text) const;

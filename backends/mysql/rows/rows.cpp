@@ -59,6 +59,7 @@ class MysqlRows final : public Rows {
   }
   /// The server has ended the connection: by KILL, which is how somebody is told; or because it goes down.
   bool heard() override {
+    if (gate_ && gate_->is_deaf()) return true;
     Database* database = transaction_.servers().current();
     if (database == nullptr || database->usable()) return false;
     transaction_.servers().close();

@@ -14,12 +14,13 @@ std::vector<Command> ReplicaCheck::commands(Duration patience) const {
 ReplicaCheck::Confirmation ReplicaCheck::judge(const std::vector<Reply>& replies) {
   const std::int64_t asked_for = wanted_;
   confirmed_ = replies.back().integer;
-  if (all_) {  // ["master", offset, [replica, ...]]
-    const auto& role = replies.front().elements;
-    wanted_ = std::max<std::int64_t>(least_, role.size() > 2 ? std::ssize(role[2].elements) : 0);
-  }
+  if (all_) wanted_ = std::max<std::int64_t>(least_, count(replies.front()));
   if (confirmed_ >= wanted_) return Confirmation::kMet;
   return wanted_ > asked_for && confirmed_ >= asked_for ? Confirmation::kAgain : Confirmation::kUnmet;
+}
+
+std::int64_t ReplicaCheck::count(const Reply& role) {  // ["master", offset, [replica, ...]]
+  return role.elements.size() > 2 ? std::ssize(role.elements[2].elements) : 0;
 }
 
 std::string ReplicaCheck::text() const {

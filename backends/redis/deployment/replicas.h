@@ -45,6 +45,10 @@ class ReplicaCheck {
   };
   /// `replies`: to commands(), in their order; none is an error.
   Confirmation judge(const std::vector<Reply>& replies);
+  /// How many have to confirm it, by the last judge().
+  std::int64_t wanted() const { return wanted_; }
+  /// How many replicas a primary has by its reply to ROLE.
+  static std::int64_t count(const Reply& role);
   /// "1 of 2 replicas"
   std::string text() const;
 

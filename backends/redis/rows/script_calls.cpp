@@ -70,29 +70,44 @@ Result<std::vector<Reply>> ScriptCalls::call(const std::string& key, const std::
 Result<std::vector<Reply>> ScriptCalls::exchange_once(const std::string& key, std::vector<Command>& scripts,
                                                       const CallLimit& limit, bool sure) {
   const std::size_t count = scripts.size();
-  ReplicaCheck replicas(sure ? replicas_ : ReplicaDemand(), deployment_->known_replicas());
+  const ReplicaDemand demand = sure ? replicas_ : ReplicaDemand();
+  if (demand.all) TRY(count_replicas(key, limit));
+  ReplicaCheck replicas(demand, std::max(known_replicas_, deployment_->known_replicas()));
   if (!replicas.any() && unhashed_.empty()) return call(key, scripts, limit);
-  while (true) {
-    for (Command& one : hash_questions()) scripts.push_back(std::move(one));
-    const std::size_t asked = scripts.size();
-    const Duration patience = std::min<Duration>(kReplicaTimeout, (limit.until - clock_.now()) / 2);
-    for (Command& one : replicas.commands(patience)) scripts.push_back(std::move(one));
-    auto replies = call(key, scripts, limit);
-    scripts.resize(count);
-    if (!replies) return replies;
-    take_hashes(std::span(*replies).subspan(count, asked - count));
-    const std::vector<Reply> behind(std::make_move_iterator(replies->begin() + static_cast<std::ptrdiff_t>(asked)),
-                                    std::make_move_iterator(replies->end()));
-    replies->resize(count);
-    const auto refused = [&](const Reply& reply) { return error_of(reply, store_).has_value(); };
-    if (!replicas.any() || std::any_of(replies->begin(), replies->end(), refused)) return replies;
-    const auto unasked = std::find_if(behind.begin(), behind.end(), refused);
-    if (unasked != behind.end()) return not_confirmed(*error_of(*unasked, store_));
-    replicas.know(deployment_->known_replicas());
-    const auto outcome = replicas.judge(behind);
-    if (outcome == ReplicaCheck::Confirmation::kMet) return replies;
-    if (outcome == ReplicaCheck::Confirmation::kUnmet) return unreplicated(replicas.text());
+  for (Command& one : hash_questions()) scripts.push_back(std::move(one));
+  const std::size_t asked = scripts.size();
+  const Duration patience = std::min<Duration>(kReplicaTimeout, (limit.until - clock_.now()) / 2);
+  for (Command& one : replicas.commands(patience)) scripts.push_back(std::move(one));
+  auto replies = call(key, scripts, limit);
+  scripts.resize(count);
+  if (!replies) return replies;
+  take_hashes(std::span(*replies).subspan(count, asked - count));
+  const std::vector<Reply> behind(std::make_move_iterator(replies->begin() + static_cast<std::ptrdiff_t>(asked)),
+                                  std::make_move_iterator(replies->end()));
+  replies->resize(count);
+  const auto refused = [&](const Reply& reply) { return error_of(reply, store_).has_value(); };
+  if (!replicas.any() || std::any_of(replies->begin(), replies->end(), refused)) return replies;
+  const auto unasked = std::find_if(behind.begin(), behind.end(), refused);
+  if (unasked != behind.end()) return not_confirmed(*error_of(*unasked, store_));
+  replicas.know(deployment_->known_replicas());
+  const auto outcome = replicas.judge(behind);
+  known_replicas_ = replicas.wanted();
+  // A replica that came meanwhile has not confirmed: a script must not run twice, so the outcome is not known.
+  if (outcome == ReplicaCheck::Confirmation::kMet) return replies;
+  return unreplicated(replicas.text());
+}
+
+/// Before the first script for a key: "all" must be known when the replicas are waited for.
+Result<void> ScriptCalls::count_replicas(const std::string& key, const CallLimit& limit) {
+  if (key == counted_for_) return {};
+  TRY_ASSIGN(const auto replies, call(key, {{"ROLE"}}, limit));
+  if (auto error = error_of(replies.front(), store_)) {
+    error->undone = true;
+    return *error;
   }
+  known_replicas_ = ReplicaCheck::count(replies.front());
+  counted_for_ = key;
+  return {};
 }
 
 /// One that changes nothing, so that a server which sends us elsewhere has done nothing.

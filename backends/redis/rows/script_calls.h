@@ -43,6 +43,7 @@ class ScriptCalls {
   Result<std::vector<Reply>> call(const std::string& key, const std::vector<Command>& commands, const CallLimit& limit);
   Result<std::vector<Reply>> exchange_once(const std::string& key, std::vector<Command>& scripts,
                                            const CallLimit& limit, bool sure);
+  Result<void> count_replicas(const std::string& key, const CallLimit& limit);
   std::vector<Command> hash_questions() const;
   void take_hashes(std::span<const Reply> answers);
   void send_as_text(std::span<Command> scripts);
@@ -55,6 +56,8 @@ class ScriptCalls {
   std::map<const char*, Script> scripts_;
   std::vector<Script*> unhashed_;  ///< whose hash is to be asked for
   bool hashes_refused_ = false;
+  std::string counted_for_;  ///< the key for whose server known_replicas_ holds
+  std::int64_t known_replicas_ = 0;
 };
 
 }  // namespace dlock::redis

@@ -11,6 +11,7 @@
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
+#include "lib/row_lock/record_store.h"
 #include "lib/row_lock/row_admin.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_queue.h"
@@ -133,6 +134,50 @@ TEST_CASE("row lock: a wait that is given up after a lost answer leaves nothing,
   const Rows::Commit take{{.kind = Rows::Change::Kind::kFill, .key = kLockRow, .text = "x 0\n"}};
   CHECK(*late.commit(kName, take, {w.clock.now()}) == 0);
   CHECK(w.state().holders.empty());
+}
+
+TEST_CASE("row lock: who gives up at once after it has got a place leaves none behind") {
+  World w;
+  auto holder = w.held(w.spec());
+  w.control.stop_at = w.clock.now() + 50ms;
+  auto next = w.lock(w.spec());
+  CHECK_FALSE(w.grant(*next));
+  CHECK(w.state().waiters.empty());
+  CHECK(holder->release(w.clock.now() + 1s));
+  CHECK(w.admin.inspect_all()->locks.empty());
+}
+
+TEST_CASE("row lock: readers behind a dead holder are told when the first of them enters") {
+  World w;
+  MemoryRows rows(w.shelf);
+  RecordStore store(rows, kName, w.clock);
+  const CallLimit limit{w.clock.now() + 1h};
+  REQUIRE(store.take_free(ask_of(w.spec()), limit));
+  std::vector<LeaseAsk> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.push_back(ask_of(w.spec(Mode::kShared)));
+    const auto seen = store.read(limit);
+    REQUIRE(store.write(*seen, {.record = with_waiter(seen->record, readers.back(), 60s, seen->now)}, limit));
+  }
+  CHECK(w.shelf.told.empty());
+  w.clock.advance(31s);
+  const auto seen = store.read(limit);
+  const auto decision = try_take(seen->record, readers[0], seen->now);
+  REQUIRE(std::holds_alternative<LeaseTake>(decision));
+  REQUIRE(store.write(*seen, {.record = std::get<LeaseTake>(decision).next}, limit));
+  CHECK(w.shelf.told.size() == 2);
+}
+
+TEST_CASE("row lock: what comes together with the answer to a renewal is heard") {
+  World w;
+  const LockSpec spec = w.spec();
+  auto lock = w.held(spec);
+  w.clock.advance(1s);
+  CHECK(w.calls_of([&] { (void)lock->held(w.clock.now()); }) == 2);  // listens, and looks
+  CHECK(w.calls_of([&] { (void)lock->held(w.clock.now()); }) == 0);
+  w.shelf.changed = [&](const Rows::Row&, const Rows::Row&) { w.shelf.told.emplace(kName, spec.owner.text()); };
+  CHECK(std::holds_alternative<RenewalRenewed>(w.renew(*lock)));
+  CHECK(w.calls_of([&] { (void)lock->held(w.clock.now()); }) == 2);
 }
 
 TEST_CASE("row lock: the holder of a lock that is freed by force hears of it at once") {

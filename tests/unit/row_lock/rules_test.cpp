@@ -164,6 +164,25 @@ TEST_CASE("force-release frees exactly the holders that were shown, and their lo
   CHECK_FALSE(force_free({}, shown, kNow).has_value());
 }
 
+TEST_CASE("after a force-release each place stays taken until its lock-delay is over") {
+  Held held;
+  LockRecord& record = held.permits;
+  record.holders[0].delay = 5 * kSecond;
+  record.holders[1].delay = 8 * kSecond;
+  for (LeaseHolder& one : record.holders) one.who = with_slot(who_text("why"), one.token == 40 ? "0" : "1");
+  const auto freed = force_free(record, state_of(record, *LockName::parse("k"), "store", kNow), kNow);
+  REQUIRE(freed);
+  LeaseAsk us = ask(Mode::kPermits, 2);
+  us.who = who_text("why");
+  const StoreTime before = kNow + 4 * kSecond, after = kNow + 5 * kSecond;
+  CHECK(std::get<LeaseBusy>(try_take(*freed, us, before)).remaining == kSecond);
+  CHECK(next_owners(with_waiter(*freed, us, 60s, before), before).empty());
+  const auto decision = try_take(*freed, us, after);
+  REQUIRE(taken(decision));
+  CHECK(slot_of(find_holder(taken(decision)->next, us.owner.text())->who) == "0");
+  CHECK(std::holds_alternative<LeaseBusy>(try_take(taken(decision)->next, ask(Mode::kPermits, 2), after)));
+}
+
 TEST_CASE("gc takes out who ended without a release, and nobody else") {
   const Held held;
   CHECK_FALSE(sweep(held.shared, kNow).has_value());

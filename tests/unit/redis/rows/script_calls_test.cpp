@@ -36,7 +36,9 @@ class ScriptServer final : public redis::Deployment {
   std::vector<std::string> sent;  ///< the words of one pipeline's commands
   std::set<std::string> known;
   std::set<std::string> refused;  ///< words
-  std::string patience;           ///< with replicas, in ms; there are none
+  std::string patience;           ///< with replicas, in ms
+  int replicas = 0;
+  int confirmed = 0;
   int ran = 0;
 
  private:
@@ -44,12 +46,18 @@ class ScriptServer final : public redis::Deployment {
     if (refused.contains(one[0])) return error("NOPERM this user has no permissions to run the command");
     if (one[0] == "SCRIPT") return learn(one[2]);
     if (one[0] == "WAIT") return wait(one);
+    if (one[0] == "ROLE") return role();
     if (one[0] == "EVALSHA" && !known.contains(one[1])) return error("NOSCRIPT No matching script.");
     return text(std::to_string(++ran));
   }
   Reply wait(const Command& one) {
     patience = one[2];
-    return {Reply::Kind::kInteger, "", 0, {}};
+    return {Reply::Kind::kInteger, "", std::min(confirmed, std::stoi(one[1])), {}};
+  }
+  Reply role() const {
+    Reply list{Reply::Kind::kArray, "", 0, {}};
+    list.elements.resize(static_cast<std::size_t>(replicas));
+    return {Reply::Kind::kArray, "", 0, {text("master"), {Reply::Kind::kInteger, "", 7, {}}, list}};
   }
   Reply learn(const std::string& script) {
     const std::string hash = std::to_string(script.size());
@@ -137,6 +145,25 @@ TEST_CASE("redis scripts: replicas are waited for at most half of the time, so t
     CHECK(replies.error().message.find("0 of 1 replica") != std::string::npos);
     CHECK(w.server->patience == patience);
   }
+}
+
+TEST_CASE("redis scripts: with wait_replicas=all the replicas are counted first, and a script never runs twice") {
+  World w(redis::ReplicaDemand{.all = true});
+  w.server->replicas = w.server->confirmed = 2;
+  CHECK(w.run({kCommit}) == "1 ");
+  CHECK(w.run({kRead}) == "2 ");
+  CHECK(w.server->sent == std::vector<std::string>{"ROLE", "EVAL ROLE WAIT", "EVAL ROLE WAIT"});
+  w.server->replicas = 3;  // the third one has just come, and has confirmed as well
+  w.server->confirmed = 3;
+  CHECK(w.run({kRead}) == "error");
+  CHECK(w.server->ran == 3);
+  CHECK(w.run({kRead}) == "4 ");
+  w.server->replicas = w.server->confirmed = 1;  // two have left
+  CHECK(w.run({kRead}) == "5 ");
+  World refused(redis::ReplicaDemand{.all = true});
+  refused.server->refused = {"ROLE"};
+  CHECK(refused.run({kCommit}) == "error");
+  CHECK(refused.server->ran == 0);
 }
 
 }  // namespace dlock::testing::script_calls_test
