@@ -302,6 +302,42 @@ calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$
   run -75 dlock run -q -n k -- true
 }
 
+has_renewed() { [ "$(calls_of eval)" ]; } # since the counters began anew
+# bats test_tags=all
+@test "force-release, revoke, DEL: the holder hears of it within a second also after a renewal" {
+  local n=0 how before
+  for how in 'dlock force-release --yes k' "dlock revoke -w $((10 * slowness))s k" 'redis_cli one del k'; do
+    start_watched "a$((++n))" dlock run -q --ttl $((12 * slowness))s k -- sleep 300
+    wait_until is_held k
+    redis_cli one config resetstat
+    wait_until has_renewed
+    before=$(now_ms)
+    # shellcheck disable=SC2086 # the words of a command
+    run -0 $how
+    [ "$(how_ended "a$n")" = "exit 79" ]
+    echo "$how: after $(($(now_ms) - before)) ms"
+    (($(now_ms) - before < 1000 * slowness))
+  done
+}
+
+# Some connection has the server report changes: the t of CLIENT LIST.
+is_tracked() { redis_cli one client list | grep -q ' flags=[A-Za-z]*t'; }
+@test "only the first of a holder's two connections is killed: it hears of a force-release within a second" {
+  local n=0 layout before
+  for layout in '' '?layout=redisson'; do
+    use "$(redis_url one)$layout"
+    start_watched "a$((++n))" dlock run -q --ttl $((30 * slowness))s k -- sleep 300
+    wait_until is_tracked
+    redis_cli one client kill type normal
+    wait_until is_tracked
+    before=$(now_ms)
+    run -0 dlock force-release --yes k
+    [ "$(how_ended "a$n")" = "exit 79" ]
+    echo "after $(($(now_ms) - before)) ms"
+    (($(now_ms) - before < 1000 * slowness))
+  done
+}
+
 # --- the network -----------------------------------------------------------------------------------------------------
 
 through_proxy() {

@@ -92,6 +92,31 @@ read del k
 CASES
 }
 
+have_renewed() { # N holders, since the counters began anew
+  local calls
+  calls=$(redis_cli one info commandstats | tr -d '\r' | sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p')
+  [ "${calls:-0}" -ge "$1" ]
+}
+# bats test_tags=all
+@test "every kind: DEL, force-release: the holder hears of it within a second also after a renewal" {
+  local kind before
+  for kind in lock fenced fair rw; do
+    use "$(redis_url one)?layout=redisson&kind=$kind"
+    start_watched "$kind" dlock run -q --ttl $((12 * slowness))s "k$kind" -- sleep 300
+    wait_until is_held "k$kind"
+  done
+  redis_cli one config resetstat
+  wait_until have_renewed 4
+  for kind in lock fenced fair rw; do
+    use "$(redis_url one)?layout=redisson&kind=$kind"
+    before=$(now_ms)
+    if [ "$kind" = lock ]; then redis_cli one del klock; else run -0 dlock force-release --yes "k$kind"; fi
+    [ "$(how_ended "$kind")" = "exit 79" ]
+    echo "$kind: after $(($(now_ms) - before)) ms"
+    (($(now_ms) - before < 1000 * slowness))
+  done
+}
+
 @test "a dead waiter of a fair lock is passed over after the 5 s of Redisson's rule, and one that lives keeps its place" {
   use "$(redis_url one)?layout=redisson&kind=fair"
   hold_lock k

@@ -414,17 +414,22 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
   [ ! -e ran ]
 }
 
-@test "force-release: the holder hears of it within a second, before and after a renewal" {
+@test "force-release, revoke: the holder hears of it within a second, before and after a renewal" {
   five_servers
-  local n before
+  local n how before
   for n in 1 2; do
-    start_watched "a$n" dlock run --ttl 12s "k$n" -- sleep 60
-    wait_until is_held "k$n"
-    sleep $((n * 5 - 4)) # the second one has renewed
-    before=$(now_ms)
-    run -0 dlock force-release --yes "k$n"
-    [ "$(how_ended "a$n")" = "exit 79" ]
-    echo "after $(($(now_ms) - before)) ms"
-    (($(now_ms) - before < 1000 * slowness))
+    for how in f r; do
+      start_watched "$how$n" dlock run --ttl 12s "k$how$n" -- sleep 60
+      wait_until is_held "k$how$n"
+    done
+    sleep $((n * 5 - 4)) # the second ones have renewed
+    for how in 'force-release --yes' "revoke -w $((10 * slowness))s"; do
+      before=$(now_ms)
+      # shellcheck disable=SC2086 # the words of a command
+      run -0 dlock $how "k${how:0:1}$n"
+      [ "$(how_ended "${how:0:1}$n")" = "exit 79" ]
+      echo "$how: after $(($(now_ms) - before)) ms"
+      (($(now_ms) - before < 1000 * slowness))
+    done
   done
 }

@@ -88,8 +88,10 @@ Renewal LayoutLock::renew(Control& control, TimePoint until) {
   if (renewed) {
     unknown_ = false;
     leased_at_ = layout().sent();
-    wake_.follow(connection());
-    if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
+    const Connection* main = connection();
+    wake_.follow(main);
+    const bool is_told = wake_.is_open() && (!main || main->opened() == watched_);
+    if (!watch_at_ && !is_told && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), layout().revoked()};
   }
   if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
@@ -136,6 +138,7 @@ Renewal LayoutLock::held(TimePoint now) {
     return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
   deaf_ = 0;
+  if (const Connection* main = connection()) watched_ = main->opened();
   if (*ours && !revoked_.empty()) return RevocationRequested{{}, revoked_};
   if (*ours && was_told) wake_.was_nothing(now);
   if (*ours) return RenewalHeld{};

@@ -106,6 +106,7 @@ class LayoutLock : public LockDriver, protected Acquirer {
   Duration look_budget() const;
 
   TimePoint leased_at_{};  ///< when the lease that the store has confirmed began, or before
+  int watched_ = 0;        ///< Connection::opened() of the first connection, by which the server knows what to report
   int deaf_ = 0;           ///< how often the channel of a holder could not be opened
 };
 

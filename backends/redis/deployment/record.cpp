@@ -9,13 +9,6 @@
 #include "lib/base/text.h"
 
 namespace dlock::redis {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration kScanBudget = 60s;
-
-}  // namespace
 
 KeysOf companions(const std::string& suffix) {
   return {"dlock:*:" + suffix, [suffix](std::string_view key) { return name_of_companion(key, suffix); }};

@@ -18,6 +18,9 @@ namespace dlock::redis {
 
 // Questions to the companion keys of locks (names.h), the same in every layout. Errors as of Deployment::call().
 
+/// Of a look at all keys: a server whose cursor never returns to 0 is left when it is over.
+inline constexpr Duration kScanBudget = std::chrono::seconds(60);
+
 /// The names of all locks that have a companion with this suffix ("holders"), in canonical order.
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
                                                    const std::string& store, const Runtime& runtime);

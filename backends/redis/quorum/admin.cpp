@@ -289,8 +289,10 @@ class QuorumAdmin final : public AdminCommon {
     return freed;
   }
 
-  /// As far as the servers that answer know them. Locks that have ever been taken leave their counters behind.
+  /// As far as the servers that answer know them, and say so within kScanBudget. Locks that have ever been taken leave
+  /// their counters behind.
   std::vector<LockName> scan_names() {
+    const TimePoint until = runtime_.clock.now() + kScanBudget;
     const KeysOf keys = companions("fence");
     std::set<LockName> names;
     std::vector<std::string> cursors(group_.size(), "0");
@@ -306,7 +308,7 @@ class QuorumAdmin final : public AdminCommon {
         const auto next =
             answers[i].has_replies() ? add_page(answers[i].replies[0], keys, names) : std::optional<std::string>();
         cursors[i] = next.value_or("0");
-        over[i] = cursors[i] == "0";
+        over[i] = cursors[i] == "0" || runtime_.clock.now() >= until;
       }
     }
     return {names.begin(), names.end()};

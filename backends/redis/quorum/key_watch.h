@@ -12,9 +12,10 @@
 
 namespace dlock::redis {
 
-/// How the holder of a RedLock hears that its key was changed by somebody else: from each server of the group that can
-/// tell it (CLIENT TRACKING, Redis 6), on a second connection. Where one cannot, the next renewal notices. What the
-/// scripts of this lock read on the group's connections is watched as well. `group` outlives it. Single-threaded.
+/// How the holder of a RedLock hears that its key was changed by somebody else (CLIENT TRACKING, Redis 6), or that it
+/// is asked to end (a message): from each server of the group that can tell it, on a second connection. Where one
+/// cannot, the next renewal notices. What the scripts of this lock read on the group's connections is watched as well.
+/// `group` outlives it. Single-threaded.
 class KeyWatch {
  public:
   KeyWatch(ServerGroup& group, NativeNames names, std::string owner, Clock& clock);

@@ -75,7 +75,7 @@ Command release_command(const QuorumQuestion& question, FencingToken token, bool
 }
 
 Command revoke_command(const QuorumQuestion& question) {
-  return command(quorum_scripts::kRevoke, question, "0", false);
+  return command(quorum_scripts::kRevoke, question, question.names.wake + question.owner, false);
 }
 
 Command read_command(const QuorumQuestion& question) {

@@ -52,7 +52,8 @@ Command keep_command(const QuorumQuestion& question, FencingToken token, bool te
 /// (0: does not). With `marks`, for who is not its holder, it leaves that mark (RedLock) with `info`, whether the key
 /// is ours or not, if it may and there is memory.
 Command release_command(const QuorumQuestion& question, FencingToken token, bool marks = false);
-/// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one.
+/// If the key is ours: adds `info`, the author of a revocation, to the record, unless it has one, and tells the holder
+/// to look.
 Command revoke_command(const QuorumQuestion& question);
 /// Reads the state of the key; changes nothing.
 Command read_command(const QuorumQuestion& question);

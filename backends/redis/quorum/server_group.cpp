@@ -44,7 +44,6 @@ void ServerGroup::refresh() {
     }
     if (!server.connection->is_closed()) continue;
     server.connection->open(now + connect_timeout_);
-    ++server.opened;
     server.answered = false;
   }
 }

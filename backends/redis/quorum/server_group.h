@@ -50,7 +50,7 @@ class ServerGroup {
   /// matters.
   void refresh();
   /// How often the connection to `server` has been opened. A new number means that it may be another server process.
-  int connection(std::size_t server) const { return servers_[server].opened; }
+  int connection(std::size_t server) const { return servers_[server].connection->opened(); }
 
   /// Sends `commands[i]` to server i in one write; a server without commands is not asked. Waits until all have
   /// answered, `until` has come or `control` (may be nullptr) wants an end. `enough` is called with the answers so far:
@@ -76,7 +76,6 @@ class ServerGroup {
  private:
   struct Server {
     std::unique_ptr<Connection> connection;
-    int opened = 0;
     std::deque<std::pair<int, TimePoint>> on_the_way;  ///< the round of each outstanding command, and when it was sent
     std::optional<Error> failed;                       ///< why its last connection has ended
     bool answered = false;                             ///< on this connection

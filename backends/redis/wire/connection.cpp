@@ -341,6 +341,7 @@ Connection::~Connection() = default;
 void Connection::open(TimePoint until) {
   close();
   started_ = true;
+  ++opened_;
   Impl::Session& s = impl_->session.emplace();
   s.connect_by = until;
   auto stream = impl_->dial(settings_, until);

@@ -65,6 +65,8 @@ class Connection {
   /// Begins to connect. REQUIRES: is_closed(). Being connected later than `until` is an error of advance().
   void open(TimePoint until);
   bool is_closed() const { return !started_; }
+  /// How often it was opened. With a new number it may lead to another server process, which knows nothing of the last.
+  int opened() const { return opened_; }
   bool is_ready() const { return ready_; }  ///< connected and handshaken; the greeting may still be on its way
 
   /// Queues a request. REQUIRES: !is_closed().
@@ -97,6 +99,7 @@ class Connection {
   std::unique_ptr<Impl> impl_;
   bool started_ = false;
   bool ready_ = false;
+  int opened_ = 0;
   TimePoint asked_at_{};
   std::size_t outstanding_ = 0;
 };

@@ -188,6 +188,16 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "acquire me s 100000 0 who '' '' 0 30000", "granted {us}",
        "lock dlock:shared for 100s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who for 100s, ends "
        "other {+0} me {+100} for 100s, queue b 900, waiting b {+100}_0_w_1_who"},
+      {"shared, behind one that takes nothing a writer waited",
+       with(shared, {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_1_who c -5_0_x_0_who"}),
+       "acquire me s 100000 0 who '' '' 0 30000", "granted {us}",
+       "lock dlock:shared for 100s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who for 100s, ends "
+       "other {+0} me {+100} for 100s, queue b 900, waiting b {+100}_0_w_1_who"},
+      {"shared, behind one that takes nothing a writer was silent for too long: perhaps the server was",
+       with(shared, {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_1_who c 5_0_x_0_who"}),
+       "acquire me s 100000 0 who '' '' 0 30000", "busy 0s 2 '' 0 0",
+       "lock dlock:shared for 0s, holders other 7_5_0_other_who, ends other {+0}, queue b 900 c 901, waiting b "
+       "{+100}_0_w_1_who c -{+0}_0_x_0_who"},
       {"shared, one behind that which takes nothing is told",
        {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_0_who c {+100}_0_s_0_who"},
        "acquire me s 100000 0 who '' '' 0 30000",
@@ -208,6 +218,21 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "acquire me p 100000 2 who '' '' 0 30000 ''", "busy 500s 1 '' 0 0",
        "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}, queue b 900, waiting b "
        "{+100}_0_p_1_who"},
+      {"permits, one is left and one waits that takes nothing",
+       with(permits, {"ZADD queue 900 b", "HSET waiting b {+100}_0_w_1_who"}),
+       "acquire me p 100000 2 who '' '' 0 30000 ''", "granted {us} 0",
+       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who\x1f"
+       "0 for 500s, ends me {+100} other {+500} for 500s, queue b 900, waiting b {+100}_0_w_1_who"},
+      {"permits, one is left and behind one that takes nothing one waited",
+       with(permits, {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_1_who c -5_0_p_1_who"}),
+       "acquire me p 100000 2 who '' '' 0 30000 ''", "granted {us} 0",
+       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who\x1f"
+       "0 for 500s, ends me {+100} other {+500} for 500s, queue b 900, waiting b {+100}_0_w_1_who"},
+      {"permits, one is left and behind one that takes nothing one waits",
+       with(permits, {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_1_who c {+100}_0_p_1_who"}),
+       "acquire me p 100000 2 who '' '' 0 30000 ''", "busy 500s 2 '' 0 0",
+       "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}, queue b 900 c 901, waiting b "
+       "{+100}_0_w_1_who c {+100}_0_p_1_who"},
       {"permits, none is left: told when the first one ends", with(permits, {"ZADD ends {+300} more"}),
        "acquire me p 100000 2 who '' '' 0 30000 ''", "busy 300s 0 '' 0 0",
        "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends more {+300} other {+500}"},

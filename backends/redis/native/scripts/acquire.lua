@@ -74,13 +74,20 @@ local function rank()
 end
 
 -- Do those before us leave it to us? To an exclusive one never; to others if all ask for the same and `room` is left.
-local function is_our_turn(before, room)
-  if before == 0 then return true end
-  if mode == 'x' or mode == 'p' and before >= room then return false end
+-- Who only waits (w) takes none of it, and who is gone leaves.
+local function is_our_turn(room)
+  local before = rank()
+  if before == 0 or mode == 'x' then return before == 0 end
   for _, waiter in ipairs(call('ZRANGE', queue, 0, before - 1)) do
-    local record = call('HGET', waiting, waiter)
-    local its_mode = record and string.match(record, '^%S+ %S+ (%S+)') or 'w'
-    if its_mode ~= 'w' and its_mode ~= mode then return false end
+    if is_gone(waiter) then
+      leave_queue(waiter)
+    else
+      local its_mode = string.match(call('HGET', waiting, waiter), '^%S+ %S+ (%S+)')
+      if its_mode ~= 'w' then
+        room = room - 1
+        if its_mode ~= mode or mode == 'p' and room == 0 then return false end
+      end
+    end
   end
   return true
 end
@@ -156,16 +163,9 @@ if open and mode == 'p' then
   slot = free_slot()
   if not slot then open, room = false, 0 end
 end
-local before
-if open and not only_waits then
-  if asked('f') or mode ~= 'x' then
-    before = rank()
-    open = is_our_turn(before, room)
-  end
-  if open then return grant() end
-end
+if open and not only_waits and (mode == 'x' and not asked('f') or is_our_turn(room)) then return grant() end
 if enqueues then enter_queue() end
-if enqueues or not before then before = rank() end
+local before = rank()
 -- For the waiters in front, each in its turn, those permits come back whose leases end first.
 local left = call('PTTL', lock)
 if mode == 'p' and room == 0 then

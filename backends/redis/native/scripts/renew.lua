@@ -30,5 +30,8 @@ if record and ran then
   record = with_ran(record, ran)
   call('HSET', holders, owner, record)
 end
+-- Who has a key changed is told of its next change only if it has read it since (CLIENT TRACKING).
+call('GET', lock)
+call('HGET', holders, owner)
 local asked = record and string.match(record, who_part .. '([^=].*)') or nil
 return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0', asked}

@@ -9,4 +9,6 @@ local rest, keep = call('PTTL', lock), px + delay
 if value == owner and tonumber(delay) > 0 and rest <= tonumber(delay) then return {'lost', ''} end
 if rest > keep and (value ~= owner or exact ~= '1') then keep = rest end
 call('PEXPIRE', lock, keep)
+-- See renew.lua.
+call('GET', lock)
 return {value == owner and 'renewed' or 'several'}

@@ -9,6 +9,8 @@ if kind ~= 'hash' or call('HEXISTS', key, me) == 0 then return {'lost', kind == 
 local keep = tonumber(ARGV[5])
 if ARGV[6] ~= '1' then keep = math.max(keep, call('PTTL', key)) end
 call('PEXPIRE', key, keep)
+-- Who has a key changed is told of its next change only if it has read it since (CLIENT TRACKING).
+call('HEXISTS', key, me)
 if not holders then return {'renewed', '0', 0} end
 call('PEXPIRE', holders, keep)
 note_ran(me, ARGV[7])

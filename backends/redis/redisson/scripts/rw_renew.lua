@@ -12,8 +12,13 @@ if not state or not reads and call('HEXISTS', key, writer) == 0 then
   return {'lost', kind == 'none' and 'free' or 'other'}
 end
 local px, exact = tonumber(ARGV[5]), ARGV[6] == '1'
+-- Who has a key changed is told of its next change only if it has read it since (CLIENT TRACKING).
+local function extend(keep)
+  call('PEXPIRE', key, keep)
+  call('HEXISTS', key, writer)
+end
 if not holders then
-  call('PEXPIRE', key, math.max(px, call('PTTL', key)))
+  extend(math.max(px, call('PTTL', key)))
   return {'renewed', '0', reads_in(reads)}
 end
 -- Changes that a full server allows go first.
@@ -23,7 +28,7 @@ for number = 1, reads_in(reads) do
   call('SET', read, '1', 'PX', exact and px or math.max(px, call('PTTL', read)))
 end
 local keep = math.max(px, exact and rest_of_readers() or call('PTTL', key))
-call('PEXPIRE', key, keep)
+extend(keep)
 call('PEXPIRE', holders, keep)
 note_ran(me, ARGV[7])
 return {'renewed', '0', reads_in(reads)}

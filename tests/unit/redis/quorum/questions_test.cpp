@@ -40,6 +40,14 @@ TEST_CASE("a question names its four keys and sends the lease in milliseconds") 
   CHECK(command[13] == "who");
 }
 
+TEST_CASE("who revokes a lock tells its holder, on the channel that this listens to") {
+  const auto names = native_names(*LockName::parse("k"));
+  REQUIRE(names);
+  const Command command = revoke_command({*names, QuorumKind::kString, "0123", "", "who", {}, false});
+  REQUIRE(command.size() == 15);
+  CHECK(command[10] == names->wake + "0123");
+}
+
 TEST_CASE("every state that a server can answer is understood") {
   CHECK(parse_ballot(ballot(1)).state == Ballot::State::kOurs);
   CHECK(parse_ballot(ballot(0)).state == Ballot::State::kFree);
