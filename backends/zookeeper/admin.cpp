@@ -141,6 +141,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, T
     delay.owner = std::string(delay.owner.size(), '0');
     delay.pid = 0;
     delay.lasts = Duration(0);
+    delay.token = holder.participant.token;
     changes.push_back(create_node(parent_of(holder.path) + "/" + lease_name(base_of(holder.path)), encode(delay)));
   }
   TRY_ASSIGN(const auto done, calls_->call(ask_change(changes), until, nullptr));
@@ -235,10 +236,12 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
     for (const std::string& child : node->children) {
       const auto parsed = parse_node_name(child);
       if (!parsed || !parsed->is_lease) continue;
-      TRY_ASSIGN(auto lease, sweep_lease(node->path + "/" + child, dry_run, until));
-      if (!lease) continue;
+      auto lease = sweep_lease(node->path + "/" + child, dry_run, until);
+      if (!lease && lease.error().code == ErrorCode::kDenied) continue;  // another user's
+      if (!lease) return lease.error();
+      if (!*lease) continue;
       gone.insert(node->path + "/" + child);
-      swept.push_back(std::move(*lease));
+      swept.push_back(std::move(**lease));
     }
     const auto name = name_of_directory(ensemble_.root(), node->path);
     const bool is_empty = std::all_of(node->children.begin(), node->children.end(), [&](const std::string& child) {

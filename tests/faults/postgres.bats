@@ -66,6 +66,23 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   done
 }
 
+@test "a role that has no standard strings: it shuts out the others, and programs that lock the same number" {
+  with_tables
+  session
+  hold_lock nightly
+  as_a_rule standard_conforming_strings=off
+  run -75 dlock run -n nightly -- true
+  [ "$(pg one "SELECT pg_try_advisory_lock(hashtextextended('nightly' COLLATE \"C\",0))")" = f ]
+  let_go
+  use "$(postgres_url one)"
+  run -0 dlock stock create phone --quantity 3 --segments 2
+  run -0 dlock stock take -q phone --qty 2
+  run -0 dlock stock show phone
+  run -0 dlock run --once s k -- true
+  run -0 dlock run --once s k -- touch again
+  [ ! -e again ]
+}
+
 @test "a role whose transactions are serializable by default: locks and sales as ever" {
   with_tables
   as_a_rule "default_transaction_isolation='serializable'"

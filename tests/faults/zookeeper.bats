@@ -95,6 +95,45 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
 }
 
 # bats test_tags=all
+@test "server out of reach for two seconds: a holder is asked to end, and told that it was freed, as before" {
+  own_server
+  local how
+  for how in 'revoke --wait 10s' 'force-release --yes'; do
+    start_watched a dlock run -q --ttl 60s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
+    wait_until test -e begun
+    kill_server own
+    sleep 2
+    restart_zookeeper own
+    run -75 dlock run -q -n "$key" -- true
+    sleep 1 # the holder has a connection, too
+    # shellcheck disable=SC2086 # options
+    run -0 dlock $how "$key"
+    [ "$(how_ended a)" = "exit 79" ]
+    rm begun
+  done
+}
+
+# bats test_tags=all
+@test "a permit is not given beside a holder whose --at-least is over, nor in its lock-delay" {
+  own_server maxSessionTimeout=6000
+  start_watched a dlock run --at-least 12s "$key" -- section --for 20
+  wait_until begun 1
+  start_watched b dlock run -w 60 --permits 2 "$key" -- section
+  wait_until has 1 waiters "$key"
+  [ "$(how_ended a)/$(how_ended b)" = 'exit 0/exit 0' ]
+  history check --sections 2
+  local freed
+  start_watched c dlock run --lock-delay 3s --ttl 3s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.1; done'
+  wait_until test -e begun
+  start_watched d dlock run -w 60 --permits 2 "$key" -- touch ran
+  wait_until has 1 waiters "$key"
+  freed=$(now_ms)
+  run -0 dlock force-release --yes "$key"
+  [ "$(how_ended c)/$(how_ended d)" = 'exit 79/exit 0' ]
+  (($(now_ms) - freed >= 2900))
+}
+
+# bats test_tags=all
 @test "server SIGKILLed and restarted: --at-least keeps" {
   own_server
   kept_over_restart own restart_zookeeper

@@ -8,7 +8,7 @@ namespace dlock::postgres {
 std::string lock_number(const LockName& name) {
   const auto number = whole_number<std::int64_t>(name.text());
   if (number && std::to_string(*number) == name.text()) return "(" + name.text() + ")::bigint";
-  return "hashtextextended(convert_from('\\x" + hex(name.text()) + "','UTF8') COLLATE \"C\",0)";
+  return "hashtextextended(convert_from(decode('" + hex(name.text()) + "','hex'),'UTF8') COLLATE \"C\",0)";
 }
 
 std::string session_name(const std::string& owner) { return "dlock " + owner; }

@@ -91,7 +91,7 @@ class PostgresRows final : public Rows {
                                         const CallLimit& limit) override {
     TRY_ASSIGN(const auto rows,
                query(std::string("SELECT encode(id,'hex') FROM ") + kTable +
-                         " WHERE space=$1 AND name=$2::bytea AND id>$3::bytea AND id<$3::bytea||'\\xff'"
+                         " WHERE space=$1 AND name=$2::bytea AND id>$3::bytea AND id<$3::bytea||decode('ff','hex')"
                          " ORDER BY id",
                      group, bytes_text(prefix), limit));
     std::vector<std::string> keys;

@@ -110,6 +110,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   if (const auto at = asks_anew_at(); at && now >= *at) {
     asked_anew_ = calls_->out_since();
     (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
+    watch_again(Duration(0));  // the watch has gone with the handle
   }
   release_gates();
   if (contenders_.back().is_unsure()) {  // the node may have gone for another one of ours: a renewal finds it

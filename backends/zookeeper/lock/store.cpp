@@ -113,9 +113,9 @@ Result<bool> ContenderStore::agrees_with_holders(TimePoint until, Control* contr
 
 namespace {
 
-/// Of a lease, that of the node whose place it has.
+/// Of one that has taken the place of another node, a lease or after one, that of the first.
 std::int64_t age_of(const Answer& node) {
-  const auto record = node.stat.ephemeral_owner == 0 ? decode_record(node.data) : std::nullopt;
+  const auto record = decode_record(node.data);
   return record && !record->token.is_none() ? static_cast<std::int64_t>(record->token.value()) : node.stat.czxid;
 }
 
@@ -136,7 +136,7 @@ Result<QueueTurn> ContenderStore::among_rivals(Result<QueueTurn> turn, TimePoint
   if (!first) return turn;
   const std::string path = queue_.rivals + "/" + *first;
   const NodeName name = *parse_node_name(*first);
-  TRY_ASSIGN(const auto node, calls_.call(name.is_lease ? ask_data(path) : ask_stat(path), until, control));
+  TRY_ASSIGN(const auto node, calls_.call(ask_data(path), until, control));
   if (node.code != Code::kOk) return among_rivals(std::move(turn), until, control);  // it has gone this moment
   if (age_of(node) > czxid_) return turn;
   const bool share = queue_.rule == Rule::kShared || (counts() && is_reader(name.family));
