@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/commands.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/report.h"
 #include "cmd/wiring/recorder.h"
 #include "cmd/wiring/take.h"
+#include "lib/base/process.h"
 #include "lib/lock/lock_session.h"
 
 namespace dlock {
@@ -18,11 +16,17 @@ namespace {
 
 constexpr Duration kUnprintedReleaseTime = std::chrono::seconds(5);
 
-/// A typing mistake should not take a lock that is not watched.
-Result<void> check_watched(const Options& options) {
-  if (!options.watch_pid || kill(*options.watch_pid, 0) == 0 || errno == EPERM) return {};
-  return Error{ErrorCode::kInvalid, "--watch-pid " + std::to_string(*options.watch_pid) + ": there is no such process",
-               "nothing was locked"};
+Error nobody_to_watch(const Options& options) {
+  return {ErrorCode::kInvalid, "--watch-pid " + std::to_string(*options.watch_pid) + ": there is no such process",
+          "nothing was locked"};
+}
+
+/// Opened before the wait, in which its number may go to another process. Not valid: none is watched.
+Result<UniqueFd> open_watched(const Options& options) {
+  if (!options.watch_pid) return UniqueFd();
+  UniqueFd watched = open_process(*options.watch_pid);
+  if (!watched.valid() || has_ended(watched)) return nobody_to_watch(options);
+  return watched;
 }
 
 void record_released(const LockTaking& taking, const Runtime& runtime) {
@@ -35,10 +39,15 @@ void record_released(const LockTaking& taking, const Runtime& runtime) {
   }
 }
 
-void release(const LockTaking& taking, const Runtime& runtime) {
+bool release(const LockTaking& taking, const Runtime& runtime) {
   const auto released = release_and_wait(taking.session(), runtime.clock, kUnprintedReleaseTime);
-  if (!released) return runtime.log.error(released.error());
-  record_released(taking, runtime);
+  if (released) record_released(taking, runtime);
+  else runtime.log.error(released.error());
+  return bool(released);
+}
+
+void release_unprinted(const LockTaking& taking, const Runtime& runtime) {
+  if (!release(taking, runtime)) return;
   runtime.log.warn("the lock on " + taking.plan().locks.front().name.text() +
                    " was released, because its handle could not be printed");
 }
@@ -72,7 +81,8 @@ Result<void> print_handle(const Options& options, const SupervisorState& s, Time
 }
 
 int acquire(const Options& options, const Runtime& runtime, Output& out) {
-  if (const auto watched = check_watched(options); !watched) return fail(runtime.log, watched.error());
+  const auto watched = open_watched(options);
+  if (!watched) return fail(runtime.log, watched.error());
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
   LockTaking taking(options, runtime);
@@ -80,12 +90,17 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (taking.state().outcome != Outcome::kGranted) return taking.explain();
 
   if (shortens_hold_around(taking)) return leave_hold_around(taking, runtime);
+  const auto is_gone = [&] { return watched->valid() && has_ended(*watched); };
   const TimePoint began = runtime.clock.now();
-  const auto detached = taking.session().detach(*taking.plan().lease);
+  const auto detached = is_gone() ? Result<void>() : taking.session().detach(*taking.plan().lease);
   if (!detached) return fail(runtime.log, detached.error());
+  if (is_gone()) {
+    (void)release(taking, runtime);
+    return fail(runtime.log, nobody_to_watch(options));
+  }
   if (const auto printed = print_handle(options, taking.state(), began, runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
-    release(taking, runtime);
+    release_unprinted(taking, runtime);
     return status;
   }
   (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted

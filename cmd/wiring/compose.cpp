@@ -55,6 +55,8 @@ Result<Opened<Port>> open_port(const BackendUrl& url, Open open, const Runtime& 
   return Opened<Port>(OtherProgram{program});
 }
 
+constexpr Duration kSlotGrace = std::chrono::seconds(1);
+
 /// `lock`, under which its slot runs once. The slot is another lock of the same store.
 std::unique_ptr<LockSession> once_session(const Store& store, const LockPlan& plan, std::unique_ptr<LockSession> lock,
                                           const Runtime& runtime) {
@@ -75,6 +77,8 @@ std::unique_ptr<LockSession> once_session(const Store& store, const LockPlan& pl
       const Duration left = deadline ? term_at(*deadline, end.ttl, end.kill_after) - now : Duration(0);
       slot.wait.connect_timeout = std::max(connect_timeout_of(slot.wait), left);
     }
+    // Of a keeper that says nothing, too.
+    if (!slot.wait.once) slot.wait.until = earlier(slot.wait.until, now + connect_timeout_of(slot.wait) + kSlotGrace);
     return store.open(slot);
   };
   return std::make_unique<OnceSession>(std::move(lock), *plan.once, open, runtime.clock, runtime.log);

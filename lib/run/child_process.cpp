@@ -143,7 +143,7 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   if (!spec_.others.empty()) spec_.others = descendants_of(getpid());
   keepers_ = context.keepers;
   prepare(context);
-  const auto answer = keepers_.empty() ? spawn() : start_guarded();
+  const auto answer = keepers_.empty() ? spawn() : start_guarded(context);
   if (!answer) return CommandNotStarted{answer.error(), 71};
   const Spawned& spawned = *answer;
   pid_ = spawned.pid;
@@ -172,15 +172,12 @@ void ChildProcess::prepare(const StartContext& context) {
   by_shell_.insert(by_shell_.end(), spec_.arguments.begin() + 1, spec_.arguments.end());
 }
 
-Result<Spawned> ChildProcess::start_guarded() {
-  auto guard = CommandGuard::start(keepers_, [this] { return spawn(); });
+Result<Spawned> ChildProcess::start_guarded(const StartContext& context) {
+  auto guard = CommandGuard::start(
+      keepers_, [this] { return spawn(); }, context.tell_keepers);
   if (!guard) return guard.error();
   guard_ = std::move(*guard);
   return guard_->spawned();
-}
-
-void ChildProcess::keepers_know() {
-  if (guard_) guard_->keepers_know();
 }
 
 /// vfork suspends us until the child has executed or given up, so that the child's failure can simply be left in our
@@ -323,6 +320,9 @@ void ChildProcess::end_guard() {
   if (guard_) guard_->end();
   guard_.reset();
 }
+
+/// One that has left it, as timeout(1) does, is not where the terminal sends its signals.
+bool ChildProcess::is_in_our_group() const { return pid_ <= 0 || getpgid(pid_) == getpgrp(); }
 
 bool ChildProcess::sent_by_it(pid_t sender) const {
   return sender > 0 && (sender == pid_ || descends_from(sender, getpid()));

@@ -57,8 +57,6 @@ class ChildProcess final : public LockedCommand {
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}
 
   SupervisorEvent start(const StartContext& context) override;
-  GuardHandles guard() const override { return guard_ ? guard_->handles() : GuardHandles(); }
-  void keepers_know() override;
   pid_t pid() const override { return pid_; }
   void add_interest(std::vector<pollfd>& fds) const override;  // without a guard there is SIGCHLD
   std::optional<CommandEnded> ended() override;
@@ -69,10 +67,11 @@ class ChildProcess final : public LockedCommand {
   bool tree_gone() override;
   void end_guard() override;
   bool sent_by_it(pid_t sender) const override;
+  bool is_in_our_group() const override;
 
  private:
   void prepare(const StartContext& context);
-  Result<Spawned> start_guarded();
+  Result<Spawned> start_guarded(const StartContext& context);
   Spawned spawn() const;
   std::vector<ProcessId> tree() const;
   void signal_descendant(const ProcessId& process, int number);

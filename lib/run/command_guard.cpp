@@ -78,7 +78,7 @@ class Watch {
   /// Whether a lock is without a keeper that would end the command in time.
   bool abandoned() const {
     const auto over = [](const UniqueFd& keeper) { return has_ended(keeper); };
-    return alone_ && (!keepers_know_ || std::any_of(keepers_.begin(), keepers_.end(), over));
+    return alone_ && std::any_of(keepers_.begin(), keepers_.end(), over);
   }
 
   /// The supervisor's end matters first, then that of a keeper.
@@ -90,10 +90,7 @@ class Watch {
       if (alone_ && !hurried) fds.push_back({keeper.get(), POLLIN, 0});
     }
     (void)poll(fds.data(), fds.size(), hurried ? kKillAgainMs : -1);
-    if (alone_ || fds[1].revents == 0) return;
-    alone_ = true;
-    char word = 0;
-    keepers_know_ = receive_packet(supervisor_, {&word, 1}) == 1;  // that word waited there without waking us
+    alone_ = alone_ || fds[1].revents != 0;
   }
 
   void pass_on_signals() {
@@ -110,8 +107,15 @@ class Watch {
   std::vector<UniqueFd> keepers_;
   pid_t command_;       ///< 0: reaped
   bool alone_ = false;  ///< the supervisor is gone
-  bool keepers_know_ = false;
 };
+
+/// False: the supervisor was killed before it had told the keepers.
+bool may_spawn(int supervisor) {
+  pollfd word{supervisor, POLLIN, 0};
+  while (poll(&word, 1, -1) < 0 && errno == EINTR) continue;
+  char go = 0;
+  return receive_packet(supervisor, {&go, 1}) == 1;
+}
 
 [[noreturn]] void guard(int supervisor, int farewell, const std::vector<pid_t>& keepers,
                         const std::function<Spawned()>& spawn) {
@@ -120,11 +124,15 @@ class Watch {
   sigprocmask(SIG_BLOCK, &all, nullptr);
   prctl(PR_SET_NAME, "dlock.guard");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (!may_spawn(supervisor)) _exit(0);
   const Spawned spawned = spawn();
   setsid();  // after the command, which stays in the session and the group of the supervisor
   const UniqueFd command = spawned.failure == 0 ? open_process(spawned.pid) : UniqueFd();
   (void)send_packet(supervisor, {reinterpret_cast<const char*>(&spawned), sizeof spawned}, command.get());
-  if (spawned.failure != 0) _exit(0);
+  if (spawned.failure != 0) {
+    eventfd_write(farewell, 1);
+    _exit(0);
+  }
   close_all_but(supervisor, farewell);
   forget_command_line();
   Watch(supervisor, keepers, spawned.pid).run();
@@ -134,7 +142,8 @@ class Watch {
 
 }  // namespace
 
-Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn) {
+Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn,
+                                         const std::function<void(const GuardHandles&)>& tell) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_error("cannot make a socket pair", errno);
@@ -151,7 +160,11 @@ Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, cons
   }
   theirs.reset();
   CommandGuard made(std::move(ours), std::move(farewell), pid);
-  if (made.pidfd_.valid() && made.hear_spawned()) return made;
+  if (made.pidfd_.valid()) {
+    tell(made.handles());
+    (void)send_packet(made.reports(), "g");
+    if (made.hear_spawned()) return made;
+  }
   const Error error = system_error("cannot watch the guard of the command", errno);
   made.end();
   return error;
@@ -165,8 +178,6 @@ bool CommandGuard::hear_spawned() {
   errno = EMFILE;
   return spawned_.failure != 0 || command_.valid();
 }
-
-void CommandGuard::keepers_know() { (void)send_packet(socket_.get(), "k"); }
 
 std::optional<int> CommandGuard::wait_status() {
   int status = 0;

@@ -20,13 +20,24 @@ std::optional<ProcessStat> read_stat(pid_t pid) {
   return stat && !has_ended(*stat) ? stat : std::nullopt;
 }
 
-/// To look needs two descriptors, and those that we inherited may be all that our soft limit allows.
-void allow_more_files() {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max) return;
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-}
+/// To look needs two descriptors, and those that we inherited may be all that our soft limit allows. It is the
+/// command's, too.
+class MoreFiles {
+ public:
+  MoreFiles() : known_(getrlimit(RLIMIT_NOFILE, &before_) == 0) {
+    const rlimit most{before_.rlim_max, before_.rlim_max};
+    if (known_) setrlimit(RLIMIT_NOFILE, &most);
+  }
+  ~MoreFiles() {
+    if (known_) setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  MoreFiles(const MoreFiles&) = delete;
+  MoreFiles& operator=(const MoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+  const bool known_;
+};
 
 /// The numbers by which the entries of a folder are named.
 std::vector<pid_t> numbers_in(const std::string& folder) {
@@ -78,7 +89,7 @@ std::vector<ProcessId> children_of(pid_t parent) {
 
 std::vector<ProcessId> descendants_of(pid_t root, const std::vector<ProcessId>& others) {
   std::vector<ProcessId> found;
-  allow_more_files();
+  const MoreFiles more;
   const auto top = proc_shows_us() ? look_up_process(root) : std::nullopt;
   if (!top) return found;
   const bool listed = kernel_lists_children();

@@ -46,14 +46,11 @@ class Loop {
       handle(*event);
       if (asking && s_.granted_at != TimePoint{}) observer_.granted(s_);
     }
+    // What was sent before there was a command is for us.
+    if (s_.phase == Phase::kGranted && stopped_by_signals()) return true;
     handle(TimePassed{});
     // Signals before the command's end: one that came first is still forwarded, or dropped with the command.
-    while (const auto signal = signals_.next()) {
-      if (signal->number == SIGCHLD) continue;
-      const bool from_command = signal->number == SIGTSTP && s_.command_alive && command_.sent_by_it(signal->sender);
-      handle(SignalSeen{signal->number, signal->from_terminal, from_command});
-      if (stopped_) return true;  // for who knows how long: the session and the clock come first again
-    }
+    if (stopped_by_signals()) return true;
     if (const auto end = command_.ended()) {
       if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(end->wait_status);
       handle(*end);
@@ -62,6 +59,18 @@ class Loop {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;
+  }
+
+  /// True: for who knows how long, so that the session and the clock come first again.
+  bool stopped_by_signals() {
+    while (const auto signal = signals_.next()) {
+      if (signal->number == SIGCHLD) continue;
+      const bool from_command = signal->number == SIGTSTP && s_.command_alive && command_.sent_by_it(signal->sender);
+      const bool has_it = signal->from_terminal && (!s_.command_alive || command_.is_in_our_group());
+      handle(SignalSeen{signal->number, has_it, from_command});
+      if (stopped_) return true;
+    }
+    return false;
   }
 
   void complete_holders_of(SessionEvent& event) {
@@ -84,10 +93,18 @@ class Loop {
   }
 
   void handle(const SupervisorEvent& event) {
-    for (const Action& action : decide(policy_, s_, event, clock_.now())) {
+    const std::vector<Action> actions = decide(policy_, s_, event, clock_.now());
+    // What is said about it may have to wait for a reader.
+    for (const Action& action : actions) send_signal(action);
+    for (const Action& action : actions) {
       busy_ = true;
       perform(action);
     }
+  }
+
+  void send_signal(const Action& action) {
+    if (action.kind == Action::Kind::kSignalCommand) command_.signal(action.signal);
+    if (action.kind == Action::Kind::kSignalTree) command_.signal_tree(action.signal);
   }
 
   void perform(const Action& action) {
@@ -95,10 +112,7 @@ class Loop {
       case Action::Kind::kStartCommand:
         return start();
       case Action::Kind::kSignalCommand:
-        command_.signal(action.signal);
-        return observer_.signalled(action.signal, s_);
       case Action::Kind::kSignalTree:
-        command_.signal_tree(action.signal);
         return observer_.signalled(action.signal, s_);
       case Action::Kind::kWithdraw:
         observer_.waited();
@@ -123,13 +137,17 @@ class Loop {
   void start() {
     told_waited_ = true;
     observer_.waited();
-    StartContext context{s_.locks, wall_deadline(), {}, {}};
+    bool told = false;
+    const auto tell = [&](const GuardHandles& guard) {
+      told = true;
+      session_.command_started(guard);
+    };
+    StartContext context{s_.locks, wall_deadline(), {}, {}, tell};
     session_.add_inherited(context.inherit);
     session_.add_keepers(context.keepers);
     const auto answer = command_.start(context);
     if (std::holds_alternative<CommandStarted>(answer)) {
-      session_.command_started(command_.guard());
-      command_.keepers_know();
+      if (!told) session_.command_started({});
       observer_.started(command_.pid());
     }
     handle(answer);

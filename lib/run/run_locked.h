@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -21,6 +22,8 @@ struct StartContext {
   std::optional<WallTime> deadline;  ///< of the lease, as it is now; nullopt: the hold needs no renewal
   std::vector<int> inherit;          ///< descriptors that it should keep open
   std::vector<pid_t> keepers;        ///< children of ours that are none of the command's processes
+  /// To be called once, where there are keepers: before anything runs under the lock.
+  std::function<void(const GuardHandles&)> tell_keepers;
 };
 
 /// The work under the lock: a child process (child_process.h), or anything else that starts, can be asked to end, and
@@ -31,10 +34,6 @@ class LockedCommand {
 
   /// Starts the command; returns CommandStarted or CommandNotStarted.
   virtual SupervisorEvent start(const StartContext& context) = 0;
-
-  /// Once started: the guard, if there is one. keepers_know(): they have been given it.
-  virtual GuardHandles guard() const { return {}; }
-  virtual void keepers_know() {}
 
   /// Its process id once started, 0 if it has none.
   virtual pid_t pid() const { return 0; }
@@ -57,6 +56,8 @@ class LockedCommand {
 
   /// Whether `sender`, which has sent us a signal, is the command or descends from it.
   virtual bool sent_by_it(pid_t /*sender*/) const { return false; }
+  /// Whether a terminal's signals reach it as they reach us.
+  virtual bool is_in_our_group() const { return true; }
 };
 
 /// Reports to people. Every call returns at once.

@@ -168,6 +168,22 @@ SCRIPT
   run -64 dlock acquire --watch-pid 999999999 k
 }
 
+@test "acquire --watch-pid: a process that ends during the wait, or has ended, is not watched: 64, and the lock is free" {
+  hold_lock k
+  sleep 300 &
+  local watched=$!
+  start_watched a dlock acquire --watch-pid "$watched" k 2>said
+  wait_until has 1 waiters k
+  kill "$watched"
+  wait "$watched" || true
+  let_go
+  [ "$(how_ended a)" = "exit 64" ]
+  grep -q 'there is no such process' said
+  run -0 dlock run -n k -- true
+  run -64 sh -c 'true & sleep 0.2; exec dlock acquire --watch-pid $! k' # a child that nobody has reaped
+  run -0 dlock run -n k -- true
+}
+
 @test "acquire --watch-pid: the lock lives as long as that process" {
   start sleep 300
   local watched=$started_pid

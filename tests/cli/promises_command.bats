@@ -47,6 +47,11 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
   run -42 bash -c 'exec "$@" <&- >&- 2>&-' - dlock run k -- sh -c "$closed"
 }
 
+@test "3.6 the limits are CMD's, also where dlock was executed by a process with children" {
+  run -0 bash -c 'ulimit -Sn 256; sleep 2 & exec dlock run k -- bash -c "ulimit -Sn"'
+  [ "$output" = 256 ]
+}
+
 @test "3.6 working directory, umask and limits are CMD's" {
   mkdir -p deep/er
   cd deep/er

@@ -206,6 +206,11 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+@test "7.13 ^C reaches a command that has left our process group, as timeout does" {
+  run -130 terminal file:ready 'send:\x03' -- dlock run k -- timeout 60 sh -c 'echo >ready; exec sleep 50'
+  run -0 dlock run -n k -- true
+}
+
 @test "7.13 a terminal that hangs up ends CMD, also of a dlock that leads the session" {
   run -129 terminal file:ready hangup: -- dlock run k -- sh -c 'echo $$ >ready; exec sleep 300'
   run -0 dlock run -n k -- true

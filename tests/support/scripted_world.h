@@ -94,6 +94,7 @@ class ScriptedWorld {
     }
     bool tree_gone() override { return !stray; }
     bool sent_by_it(pid_t sender) const override { return sender == 911; }
+    bool is_in_our_group() const override { return in_our_group; }
 
     bool has_news() const { return end_.has_value(); }
     void exit(int wait_status, bool guard_killed = false) {
@@ -118,6 +119,7 @@ class ScriptedWorld {
     std::optional<Duration> started_at;
     std::optional<Duration> ended_at;
     std::vector<Sent> sent;
+    bool in_our_group = true;
 
    private:
     ScriptedWorld& world_;
@@ -138,8 +140,12 @@ class ScriptedWorld {
   struct Observer final : RunObserver {
     void waited() override { ++waited_calls; }
     void unrenewed(const std::string& why) override { doubts.push_back(why); }
-    void lost(const SupervisorState& s, pid_t) override { losses.push_back(s.lost_why); }
+    void lost(const SupervisorState& s, pid_t) override {
+      losses.push_back(s.lost_why);
+      if (on_loss) on_loss();
+    }
     void release_unconfirmed(const std::string& why, const SupervisorState&) override { unconfirmed.push_back(why); }
+    std::function<void()> on_loss;
     int waited_calls = 0;
     std::vector<std::string> doubts;
     std::vector<std::string> losses;

@@ -50,19 +50,19 @@ void fill_with_reports(int reports, pid_t command) {
 
 /// A guard of a command that does this.
 Result<CommandGuard> guard_of(const std::function<void()>& command) {
-  return CommandGuard::start({}, [&]() -> Spawned {
+  const auto spawn = [&]() -> Spawned {
     const pid_t pid = fork();
     if (pid != 0) return {pid, 0};
     command();
     _exit(7);
-  });
+  };
+  return CommandGuard::start({}, spawn, [](const GuardHandles&) {});
 }
 
 TEST_CASE("How the command ended is told by a guard that is gone, and had not read what it was told") {
   auto guard = guard_of([] {});
   REQUIRE(guard);
   REQUIRE(guard->spawned().failure == 0);
-  guard->keepers_know();
   siginfo_t end{};
   REQUIRE(waitid(P_PID, static_cast<id_t>(guard->pid()), &end, WEXITED | WNOWAIT) == 0);
   const auto status = guard->wait_status();
@@ -118,6 +118,33 @@ TEST_CASE("A signal reaches the command while its guard does not run") {
   guard->end();
 }
 
+TEST_CASE("Nothing is started before the keepers have been told, and they hear farewell where nothing can be") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const auto has_run = [&] {
+    pollfd ran{ends[0], POLLIN, 0};
+    return poll(&ran, 1, 0) == 1;
+  };
+  const auto spawn = [&]() -> Spawned {
+    CHECK(write(ends[1], "r", 1) == 1);
+    return {-1, ENOEXEC};
+  };
+  auto guard = CommandGuard::start({}, spawn, [&](const GuardHandles& handles) {
+    CHECK(handles.process >= 0);
+    SystemClock clock;
+    clock.sleep_until(clock.now() + 50ms);
+    CHECK_FALSE(has_run());
+  });
+  REQUIRE(guard);
+  CHECK(has_run());
+  CHECK(guard->spawned().failure == ENOEXEC);
+  pollfd word{guard->handles().farewell, POLLIN, 0};
+  CHECK(poll(&word, 1, 20000) == 1);
+  guard->end();
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST_CASE("A guard says that nothing is left, unless it was killed") {
   for (const bool killed : {false, true}) {
     CAPTURE(killed);
@@ -125,7 +152,6 @@ TEST_CASE("A guard says that nothing is left, unless it was killed") {
       if (killed) pause();
     });
     REQUIRE(guard);
-    guard->keepers_know();
     if (killed) kill(guard->pid(), SIGKILL);
     pollfd end{guard->handles().process, POLLIN, 0};
     REQUIRE(poll(&end, 1, 20000) == 1);
@@ -141,7 +167,9 @@ TEST_CASE("A command whose guard was killed before it told how the command ended
   char* environment[] = {nullptr};
   const Log log({.quiet = true});
   ChildProcess command({find_program(name, nullptr), {name, seconds, nullptr}, environment, {}, log});
-  REQUIRE(std::holds_alternative<CommandStarted>(command.start({{}, std::nullopt, {}, {getppid()}})));
+  UniqueFd guard;
+  const auto tell = [&](const GuardHandles& handles) { guard = UniqueFd(dup(handles.process)); };
+  REQUIRE(std::holds_alternative<CommandStarted>(command.start({{}, std::nullopt, {}, {getppid()}, tell})));
   std::vector<pollfd> fds;
   command.add_interest(fds);
   REQUIRE(fds.size() == 1);
@@ -150,7 +178,6 @@ TEST_CASE("A command whose guard was killed before it told how the command ended
   REQUIRE(process);
   kill(command.pid(), SIGKILL);
   REQUIRE(eventually([&] { return !look_up_process(command.pid()); }));
-  const UniqueFd guard(dup(command.guard().process));
   kill(process->parent, SIGKILL);
   REQUIRE(eventually([&] { return has_ended(guard); }));  // reading makes room for the report
   std::optional<CommandEnded> end;

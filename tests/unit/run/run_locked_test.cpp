@@ -82,6 +82,39 @@ TEST_CASE("A lock without a deadline is held for years without a single wake-up"
   CHECK(world.clock.waits < 10);
 }
 
+TEST_CASE("A signal that comes with the grant is for us: nothing is started") {
+  ScriptedWorld world;
+  world.grant(0s, 1s);
+  world.signal(1s, {SIGINT, 0, true});
+  const SupervisorState s = world.run();
+  CHECK(s.outcome == Outcome::kInterrupted);
+  CHECK(s.die_of == SIGINT);
+  CHECK_FALSE(world.command.started_at);
+  CHECK(world.session.asked.back() == "release");
+}
+
+TEST_CASE("A terminal's signal is passed on to a command that has left our process group") {
+  for (const bool in_our_group : {true, false}) {
+    ScriptedWorld world;
+    world.grant(0s, 1ms);
+    world.renew(9s, 9s);
+    world.command.in_our_group = in_our_group;
+    world.signal(4s, {SIGINT, 0, true});
+    world.at(5s, [&] { world.command.exit(0); });
+    world.run();
+    CHECK(world.command.sent.size() == (in_our_group ? 0 : 1));
+  }
+}
+
+TEST_CASE("The command is ended before anybody is told why, who may not read") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  std::size_t sent = 0;
+  world.observer.on_loss = [&] { sent = world.command.sent.size(); };
+  CHECK(world.run().outcome == Outcome::kLost);
+  CHECK(sent == 1);
+}
+
 TEST_CASE("A signal that comes with the command's end is not a reason to lose its status") {
   ScriptedWorld world;
   world.grant(0s, 1ms);
