@@ -183,7 +183,8 @@ std::string progress_line(const LockState& state, const Self& self, const OwnWai
   line += ", " + own_wait_text(wait);
   if (state.holders.empty()) return line;
   const Participant& first = state.holders.front();
-  line += (first.ran.empty() ? " - held by " : " - kept by ") + short_participant_text(first);
+  const std::string who = lead.empty() ? short_participant_text(first) : participant_text(first);
+  line += (first.ran.empty() ? " - held by " : " - kept by ") + who;
   if (first.since) line += " for " + human_duration(age(*first.since, now));
   const std::size_t others = state.holders.size() - 1 + state.more_holders;
   if (others > 0) line += " and " + std::to_string(others) + " more";

@@ -41,7 +41,8 @@ struct OwnWait {
 std::string own_wait_text(const OwnWait& wait);
 
 /// One line, without newline: "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh) for 3 min: release 2.4", with
-/// "LEAD: " in front if `lead` is not empty. The least important comes last: a terminal may cut the line.
+/// "LEAD: " in front, and the whole holder in it, if `lead` is not empty. The least important comes last: a terminal
+/// may cut the line.
 std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
                           const std::string& lead);
 

@@ -208,7 +208,10 @@ std::string reason_text(const Participant& participant) {
 std::string short_participant_text(const Participant& participant) {
   Participant brief = participant;
   if (!participant.host.empty()) brief.user.clear();
-  if (!participant.command.empty()) brief.lease = false;
+  if (!participant.command.empty()) {
+    brief.pid = brief.command_pid = 0;
+    brief.lease = false;
+  }
   return participant_text(brief);
 }
 

@@ -33,7 +33,7 @@ teardown() { end_world; }
   need_root
   open_world
   install -d -m 700 "$HOME/.config" "$HOME/root"
-  run -78 nobody env HOME="$HOME/root" dlock run k -- true
+  run -77 nobody env HOME="$HOME/root" dlock run k -- true
   [[ "$output" == *"HOME is another user's: unset it"* ]]
   run nobody env HOME="$HOME/root" dlock inspect # who looks is told, and looks
   [[ "$output" == *"(left out); HOME is another user's: unset it"* ]]

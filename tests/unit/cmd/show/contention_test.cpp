@@ -113,9 +113,10 @@ TEST_CASE("the progress line begins with our place, then says how long, and ends
   const OwnWait wait{41s + 900ms, 10min};
   const LockState state = held({holder}, {participant("a", 1, 5s), own, participant("b", 2, 4s)});
   CHECK(progress_line(state, self, wait, kNow, "") ==
-        "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh, pid 8812) for 3 min: release 2.4");
-  CHECK(progress_line(state, self, {41s, {}}, kNow, "waiting for deploy/prod") ==
-        "waiting for deploy/prod: 2nd in line, 41 s - held by ci-4 (deploy.sh, pid 8812) for 3 min: release 2.4");
+        "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh) for 3 min: release 2.4");
+  CHECK(
+      progress_line(state, self, {41s, {}}, kNow, "waiting for deploy/prod") ==
+      "waiting for deploy/prod: 2nd in line, 41 s - held by deploy@ci-4 (deploy.sh, pid 8812) for 3 min: release 2.4");
   CHECK(progress_line(state, {"elsewhere", 9}, wait, kNow, "").starts_with("3 in line, 41 s of 10 min - "));
   CHECK(progress_line(held({}, {own}), self, wait, kNow, "") == "next in line, 41 s of 10 min");
   CHECK(progress_line(held({}), self, wait, kNow, "") == "waiting, 41 s of 10 min");

@@ -120,7 +120,7 @@ TEST_CASE("of a holder is said what is known, in one order") {
   participant.host = "web-11";
   participant.command = "backup";
   CHECK(participant_text(participant) == "www@web-11 (backup, dlock pid 7)");
-  CHECK(short_participant_text(participant) == "web-11 (backup, dlock pid 7)");
+  CHECK(short_participant_text(participant) == "web-11 (backup)");
   mark_lease(participant, 0);
   participant.command.clear();
   CHECK(participant_text(participant) == "www@web-11 (lease, no process)");
