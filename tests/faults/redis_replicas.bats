@@ -36,7 +36,7 @@ refused() { # WHAT OPTION...: 69, with what was missing; nothing was run and not
 @test "a slot of --once that no replica confirms is remembered, and said to be: it does not run twice" {
   start_pair
   use "$(redis_url one)?wait_replicas=1"
-  start_watched first dlock run --ttl $((4 * slowness))s --once s k -- sh -c 'echo run >>ran; until [ -e end ]; do sleep .02; done' 2>said
+  start_watched first dlock run --ttl $((8 + 4 * slowness))s --once s k -- sh -c 'echo run >>ran; until [ -e end ]; do sleep .02; done' 2>said
   wait_until filled ran
   freeze two
   touch end
