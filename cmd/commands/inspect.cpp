@@ -71,9 +71,8 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
 
 void keep_older(LiveLocks& live, Duration limit, WallTime now, const Log& log) {
   std::erase_if(live.locks, [&](const LockState& state) {
-    const auto told = [](const Participant& holder) { return holder.since.has_value(); };
     const bool is_older = oldest_hold(state, now).value_or(Duration(0)) > limit;
-    if (!is_older && !std::all_of(state.holders.begin(), state.holders.end(), told))
+    if (!is_older && !knows_every_age(state))
       log.warn("--older-than says nothing of " + state.name.text() + ": it is not known since when it is held");
     return !is_older;
   });

@@ -96,6 +96,11 @@ std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
   return oldest;
 }
 
+bool knows_every_age(const LockState& state) {
+  return std::all_of(state.holders.begin(), state.holders.end(),
+                     [](const Participant& holder) { return holder.since.has_value(); });
+}
+
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock) {
   auto live = options.keys.empty() ? look_everywhere(backend) : look_at_keys(options.keys, backend);
   if (!live) return live;

@@ -18,6 +18,8 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Cloc
 
 /// How long the one has held it that has held it longest; nullopt if that is not known of any.
 std::optional<Duration> oldest_hold(const LockState& state, WallTime now);
+/// Whether it is known of each holder since when it holds the lock.
+bool knows_every_age(const LockState& state);
 
 /// A remark on a lock that is free, if the user may have meant another one: the store has no trace of this key, a lock
 /// with a similar name is live, or one of the same name is held in a store beside this one. Empty if there is nothing

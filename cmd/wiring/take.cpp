@@ -9,6 +9,7 @@
 #include "cmd/options/backend_choice.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/locks.h"
 #include "cmd/show/progress.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/lock/lock_session.h"
@@ -152,8 +153,7 @@ std::optional<int> LockTaking::tell_of_long_hold(const Log& log) const {
       log.error(*error, about_holder("busy", *seen));
       return limit->status.value_or(plan_.busy.status);
     }
-    const auto told = [](const Participant& holder) { return holder.since.has_value(); };
-    if (std::all_of(seen->holders.begin(), seen->holders.end(), told)) return std::nullopt;
+    if (knows_every_age(*seen)) return std::nullopt;
     why = "it is not known since when it is held";
   }
   const LockName& name = seen ? seen->name : plan_.locks.front().name;

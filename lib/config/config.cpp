@@ -77,8 +77,7 @@ Error unreadable(const std::string& path, int errnum) {
   if (errnum == ENOENT) error.next = "check the name given with --config or in $DLOCK_CONFIG";
   else if (errnum != EACCES) error.next = "name a file, or leave it out";
   else if (is_in_foreign_home(path)) error.next = "HOME is another user's: unset it, or log in with su -l or sudo -H";
-  else
-    error.next = "let this user read it, or name another file: --config FILE (a password belongs into password-file)";
+  else error.next = "let this user read it, or name another file: --config FILE";
   return error;
 }
 
