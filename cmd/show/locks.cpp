@@ -8,6 +8,7 @@
 
 #include "cmd/options/arguments.h"
 #include "cmd/show/contention.h"
+#include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/config/suggest.h"
 #include "lib/keeper/hold_socket.h"
