@@ -181,11 +181,25 @@ class PresentReader {
       const bool room = permits > 0 && i < static_cast<std::size_t>(permits);
       one.holds = room || !last || one.stat.ephemeral_owner != at_gate;
     }
+    came_to_gate(*found, *waiting);
     std::erase_if(*waiting, [&](const ParticipantNode& one) {
       return one.is_read && sessions.contains(one.stat.ephemeral_owner);
     });
     std::move(waiting->begin(), waiting->end(), std::back_inserter(*found));
     return found;
+  }
+
+  /// A lease that waits is the younger one of two nodes of its client: it came when that came to the gate.
+  static void came_to_gate(std::vector<ParticipantNode>& leases, const std::vector<ParticipantNode>& waiting) {
+    for (ParticipantNode& lease : leases) {
+      if (lease.holds) continue;
+      const auto gate = std::find_if(waiting.begin(), waiting.end(), [&](const ParticipantNode& one) {
+        return one.is_read && one.stat.ephemeral_owner == lease.stat.ephemeral_owner;
+      });
+      if (gate == waiting.end()) continue;
+      lease.came = gate->came;
+      lease.participant.since = gate->participant.since;
+    }
   }
 
   /// dlock waits for those before it on the other side; Curator looks at its own only.
@@ -202,7 +216,7 @@ class PresentReader {
     wait_for_older(counted, queue);
     std::move(counted.begin(), counted.end(), std::back_inserter(queue));
     std::stable_sort(queue.begin(), queue.end(), [](const ParticipantNode& a, const ParticipantNode& b) {
-      return std::pair(!a.is_read, a.participant.token) < std::pair(!b.is_read, b.participant.token);
+      return std::pair(!a.is_read, a.came) < std::pair(!b.is_read, b.came);
     });
     return queue;
   }
@@ -231,6 +245,7 @@ void fill(ParticipantNode& present, Node node) {
   Participant& participant = present.participant;
   if (present.ours) participant = static_cast<const Participant&>(*present.ours);
   if (participant.token.is_none()) participant.token = FencingToken(static_cast<std::uint64_t>(present.stat.czxid));
+  present.came = participant.token;
   participant.since = WallTime(std::chrono::milliseconds(present.stat.ctime));
   if (!present.ours) add_foreign(participant, present.kind, present);
   participant.revoked.clear();

@@ -21,6 +21,7 @@ struct ParticipantNode {
   NodeName name;                     ///< the same
   const char* kind = "";             ///< whose it is: "Curator mutex"
   bool is_read = false;              ///< false: a waiter that is only counted; what follows is not known, nor who it is
+  FencingToken came;                 ///< the order in which they came: its node's number
   NodeStat stat;                     ///< of its node
   std::string data;                  ///< the same
   std::optional<HolderRecord> ours;  ///< nullopt: another library's

@@ -92,6 +92,34 @@ TEST_CASE("A view reads the holders and a thousand waiters, and counts the other
   CHECK(world.ensemble.requests == 1003);  // a sync, the list, and one node of each
 }
 
+TEST_CASE("Who has passed the gate of a semaphore came before those at the gate") {
+  World world;
+  world.ensemble.time_ms = [&] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(world.clock.since_start()).count();
+  };
+  const auto holder = world.lock(spec_of(), "semaphore-mutex");
+  REQUIRE(granted(holder->acquire(world.supervisor)));
+  const std::string gate = "/app/k/locks/" + Guid::random().node(Family::kCuratorMutex);
+  const std::string passes = world.ensemble.foreign(gate);
+  LockSpec patient = spec_of();
+  patient.wait.until = world.clock.now() + 3s;
+  world.at(1s, [&] {
+    world.ensemble.foreign(gate);
+    world.ensemble.remove(passes);
+    world.at(2s, [&] { world.supervisor.asks_who = true; });
+  });
+  const auto lock = world.lock(patient, "semaphore-mutex");
+  const auto answer = lock->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  REQUIRE(world.ensemble.children("/app/k/leases").size() == 1);
+  REQUIRE(world.supervisor.told.size() == 1);
+  const LockState& state = std::get<Waiting>(world.supervisor.told.front()).state;
+  CHECK(state.place == 1);
+  REQUIRE(state.waiters.size() == 2);
+  CHECK(state.waiters.front().owner == patient.owner.text());
+  CHECK(*state.waiters.front().since < *state.waiters.back().since);
+}
+
 TEST_CASE("Each contender holds by its own protocol; dlock sees Curator's readers; foreigners are shown as they are") {
   const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
   const HolderRecord ours =
