@@ -299,7 +299,9 @@ Judgement check_recovery(const VerifyHistory& history, const Bounds& bounds) {
     if (hit.what == "stop-run") return;  // it lives: its lock is kept
     const Duration trouble = trouble_beside(history, gap, bounds, hit.from, gap.before);
     const bool keeper_lives = hit.what == "kill-run";
-    const Duration own = keeper_lives ? default_kill_after(lease_of(gap, bounds)) : lease_of(gap, bounds);
+    const Duration lease = lease_of(gap, bounds);
+    const Duration dead = bounds.in_session ? lease * 3 / 2 : lease;
+    const Duration own = keeper_lives ? default_kill_after(lease) : dead;
     const Duration limit = own + wake_limit(gap, bounds, trouble);
     const bool in_time = gap.length <= limit;
     const bool can_fail = trouble == Duration(0) && (!keeper_lives || is_before_lease_end(gap, bounds, limit));

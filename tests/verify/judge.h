@@ -14,6 +14,8 @@ struct Bounds {
   Duration lease{0};  ///< of a section that names none: how long the lock of a dead holder may stay taken
   Duration wake{0};   ///< how long after a release a waiter may still be without the lock: a third of the lease at most
   Duration late{0};   ///< added to each of these: how late this machine was
+  /// A dead holder is known by the end of its session, which comes after 3/2 of its lease: dlock-zookeeper(7).
+  bool in_session = false;
   Duration slack{0};  ///< added beside trouble: how late it may be
 };
 

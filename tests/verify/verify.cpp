@@ -16,8 +16,10 @@
 //       Prints the ms between the last act of the Nth section (1) and the next one's BEGIN.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <tuple>
 
 #include "lib/base/random.h"
@@ -52,7 +54,8 @@ Abilities probe(const Workshop& workshop, Duration ttl) {
     words.insert(words.end(), {"--", "true"});
     const auto [status, said] = workshop.ask(std::move(words));
     *ability = status == 0;
-    if (status != 0 && (status != kUnsupported || !exclusive)) die(said);
+    if (status != 0 && (status != kUnsupported || !exclusive))
+      die(said.empty() ? "dlock ended with " + std::to_string(status) : said);
     if (status != 0) std::printf("  not promised here: %s (%s)\n", what, said.c_str());
   }
   return can;
@@ -69,7 +72,10 @@ Judgement check_freed(const Workshop& workshop, Duration ttl) {
 }
 
 std::vector<Judgement> judge(const VerifyHistory& history, Duration ttl, Duration late) {
-  const Bounds bounds{.lease = ttl, .wake = kWake, .late = 2 * late, .slack = kLeastSlack + 2 * late};
+  const char* const store = std::getenv("DLOCK_BACKEND");
+  const bool in_session = store && std::string_view(store).starts_with("zk");
+  const Bounds bounds{
+      .lease = ttl, .wake = kWake, .late = 2 * late, .in_session = in_session, .slack = kLeastSlack + 2 * late};
   return {check_exclusion(history, bounds),
           check_tokens(history),
           check_order(history),
