@@ -80,6 +80,7 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
   if (*tried == Tried::kBusy) return Busy{};
   if (*tried == Tried::kFree) return Granted{};
   auto grant = granted(control);
+  if (grant) release_gates();
   if (grant) return std::move(*grant);
   passed_ = 0;
   return Failed{grant.error()};
@@ -136,7 +137,6 @@ Result<ZookeeperLock::Tried> ZookeeperLock::pass_queues(Control& control) {
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Tried::kBusy;
   }
-  release_gates();
   const ContenderStore& last = contenders_.back();
   if (spec_.mode == Mode::kPermits) {
     TRY_ASSIGN(auto taken, take_slot(*calls_, queues_.back().directory, last.path(), spec_, asked_by(), &control));

@@ -137,6 +137,32 @@ TEST_CASE("A single try for a permit waits for those who pass the gate, and not 
   CHECK(world.clock.now() <= before + 1100ms);
 }
 
+TEST_CASE("Who has passed the gate of a semaphore stays in it until the lock is granted, whatever reply is lost") {
+  for (const char* recipe : {"curator", "semaphore-mutex"}) {
+    for (const Duration at_least : {Duration(0), Duration(1h)}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(at_least.count());
+        CAPTURE(n);
+        World world;
+        LockSpec spec = spec_of(recipe == std::string("curator") ? Mode::kPermits : Mode::kExclusive);
+        spec.at_least = at_least;
+        world.ensemble.lose_reply_of = n;
+        int alone = 0;  // a lease that keeps others out at the gate, whose client would have to come back to it
+        world.ensemble.before_each = [&](FakeEnsemble::FakeSession&, const Request&) {
+          if (!world.ensemble.nodes.contains("/app/k/leases")) return;
+          alone += !world.ensemble.children("/app/k/leases").empty() && world.ensemble.children("/app/k/locks").empty();
+        };
+        const auto lock = world.lock(spec, recipe);
+        REQUIRE(granted(lock->acquire(world.supervisor)));
+        CHECK(alone == 0);
+        CHECK(world.ensemble.children("/app/k/locks").empty());
+        if (world.ensemble.requests < n) break;
+      }
+    }
+  }
+}
+
 TEST_CASE("Whatever reply is lost, who waits is granted after the holder's release, and not before") {
   for (const char* recipe : kRecipes) {
     for (const bool is_done : {false, true}) {
