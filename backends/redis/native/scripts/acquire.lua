@@ -63,11 +63,17 @@ local function repeat_grant()
   return {'granted', token, slot_of(our_info)}
 end
 
--- How many wait before us. A waiter that stands first and is gone leaves.
+-- How many wait before us. A waiter that stands first and is gone leaves; once it is missed, so are all others that are
+-- silent: the 6 s of those who died together are the same.
 local function rank()
   while true do
     local first = call('ZRANGE', queue, 0, 0)[1]
-    if not first or first == me or not is_gone(first) then break end
+    if not first or first == me then break end
+    local gone, newly_missed = is_gone(first)
+    for _, waiter in ipairs(newly_missed and call('ZRANGE', queue, 1, -1) or {}) do
+      if waiter ~= me then is_gone(waiter) end
+    end
+    if not gone then break end
     leave_queue(first)
   end
   return call('ZRANK', queue, me) or call('ZCARD', queue)

@@ -5,13 +5,15 @@ local function leave_queue(waiter)
 end
 -- A waiter that is missed is gone if nothing was heard of it for 6 s more: after an outage, a failover or a moved slot
 -- those who live are not all back, which look at least every 5 s. Until then the time stands in its record, negative.
+-- Returns whether it is gone, and whether it is missed from now on.
 local function is_gone(waiter, missed)
   local ending, rest = string.match(call('HGET', waiting, waiter) or '', '^(%S+)(.*)$')
   if not ending then return true end
   ending = tonumber(ending)
   if ending < 0 then return -ending <= ms end
-  if missed or ending <= ms then call('HSET', waiting, waiter, -(ms + 6000) .. rest) end
-  return false
+  if not missed and ending > ms then return false end
+  call('HSET', waiting, waiter, -(ms + 6000) .. rest)
+  return false, true
 end
 -- Notifies the first waiter that listens; unless the lock is free, not one that waits for nothing else. Where channels are
 -- refused waiters look by themselves.
