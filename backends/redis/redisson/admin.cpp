@@ -43,7 +43,11 @@ class RedissonAdmin final : public LayoutAdmin {
   Result<Release> take_for_ping(const LockName& name) override {
     TRY_ASSIGN(auto lock, layout_of(name));
     const RedissonAsk ask{.owner = Owner::random(), .ttl = 10s, .info = who_text("ping")};
-    TRY(lock.acquire(ask, soon(), nullptr));
+    if (const auto taken = lock.acquire(ask, soon(), nullptr); !taken) {
+      if (lock.was_answered()) (void)release(name, ask.owner);  // it is there where only replicas have not confirmed it
+      if (lock.was_answered()) forget_ping(name);
+      return taken.error();
+    }
     return Release([this, name, owner = ask.owner] { return release(name, owner); });
   }
 
