@@ -11,8 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// After so many failures a holder no longer tries to open its channel: its renewals notice a loss, too, only later.
+/// After so many failures in a row a holder tries to open its channel only with every tenth renewal: those notice a
+/// loss, too, only later.
 constexpr int kDeafEnough = 3;
+constexpr int kDeafRenewals = 10;
 constexpr Duration kLeastPatience = 500ms;  ///< the least time of one attempt of several
 
 }  // namespace
@@ -91,7 +93,8 @@ Renewal LayoutLock::renew(Control& control, TimePoint until) {
     const Connection* main = connection();
     wake_.follow(main);
     const bool is_told = wake_.is_open() && (!main || main->opened() == watched_);
-    if (!watch_at_ && !is_told && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
+    const bool tries = deaf_ < kDeafEnough || ++deaf_ % kDeafRenewals == 0;
+    if (!watch_at_ && !is_told && tries) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), layout().revoked()};
   }
   if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};

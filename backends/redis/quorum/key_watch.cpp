@@ -6,7 +6,7 @@
 namespace dlock::redis {
 namespace {
 
-/// After so many failures a server is no longer asked to tell.
+/// After so many failures in a row a server is asked to tell only once it is connected to anew.
 constexpr int kFailuresEnough = 3;
 
 }  // namespace
@@ -18,8 +18,9 @@ KeyWatch::KeyWatch(ServerGroup& group, NativeNames names, std::string owner, Clo
 
 bool KeyWatch::is_due(std::size_t server) const {
   const Watch& watch = watches_[server];
-  if (watch.failures >= kFailuresEnough || group_.at(server).is_closed()) return false;
-  return !watch.channel.is_open() || watch.connection != group_.connection(server);
+  const bool anew = watch.connection != group_.connection(server);
+  if ((watch.failures >= kFailuresEnough && !anew) || group_.at(server).is_closed()) return false;
+  return anew || !watch.channel.is_open();
 }
 
 void KeyWatch::begin(TimePoint at) {
@@ -46,6 +47,7 @@ void KeyWatch::open(TimePoint until) {
     Watch& watch = watches_[i];
     const TimePoint now = clock_.now();
     const TimePoint by = now + (until - now) / static_cast<int>(watches_.size() - i + 1);
+    if (watch.connection != group_.connection(i)) watch.failures = 0;
     watch.connection = group_.connection(i);
     if (watch.channel.open(group_.at(i), names_.wake + owner_, by, nullptr))
       commands[i] = {watch.channel.tracking(true), {"PTTL", names_.key}};
@@ -54,9 +56,10 @@ void KeyWatch::open(TimePoint until) {
   const auto answers = group_.ask(commands, until, nullptr, [](const auto&) { return std::nullopt; });
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (!answers[i].asked) continue;
-    if (answers[i].has_replies() && !answers[i].replies[0].is_error() && !answers[i].replies[1].is_error()) continue;
-    watches_[i].channel.close();
-    ++watches_[i].failures;
+    const bool told =
+        answers[i].has_replies() && !answers[i].replies[0].is_error() && !answers[i].replies[1].is_error();
+    if (!told) watches_[i].channel.close();
+    watches_[i].failures = told ? 0 : watches_[i].failures + 1;
   }
 }
 
