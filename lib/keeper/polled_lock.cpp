@@ -61,7 +61,7 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
   remaining_ = others.remaining;
   ++tries_;
   acquisition_.trace("already held on " + store_name_ + ", asked again and again");
-  return Busy{};
+  return Busy{!foreign_data(seen_).empty()};
 }
 
 Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {

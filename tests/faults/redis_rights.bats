@@ -406,7 +406,7 @@ fence_has_come() { redis_cli copy hget 'dlock:key:{k}' fence | grep -q 'seen 7';
       echo "$url: $made"
       run -78 dlock run -n --if-unavailable run -b "$url" k -- touch ran
       [[ "$output" == *"k holds data, not a lock of a known kind: $what"*"choose another key"* && "$output" != *wait* ]]
-      [[ $url == redlock* ]] || run -78 timeout 5 dlock run -b "$url" k -- touch ran
+      run -78 timeout 5 dlock run -b "$url" k -- touch ran
       run -0 dlock inspect -b "$url" k
       [[ "$output" == *"no lock"*"$what"* && "$output" != *client* ]]
       run -78 dlock force-release -b "$url" --yes k
