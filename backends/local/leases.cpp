@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "backends/local/files/standing_leases.h"
 #include "backends/local/view.h"
 #include "lib/base/system_error.h"
 #include "lib/lock/lock_errors.h"
@@ -46,7 +47,9 @@ bool same_participants(const std::vector<Participant>& a, const std::vector<Part
   });
 }
 
-bool is_foreign(const Participant& participant) { return participant.token.value() == 0; }
+bool is_foreign(const Participant& participant) {
+  return participant.token.value() == 0 && is_hold(participant.standing);
+}
 
 /// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
@@ -54,12 +57,22 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
   header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins again
   if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
     begin_delay(header, context.runtime.clock.now() + Duration(header.delay_ns), this_boot());
+    header.delay_ns = 0;
   }
   // Before it as well: a holder that sees no touch does not read the header, and we may be killed after the write.
   if (!file.touch()) return system_error("cannot touch the lock file " + file.path(), errno);
   const auto written = file.write(header);
   if (written) file.touch();
   return written;
+}
+
+/// REQUIRES: the guard. Whoever waits is woken.
+Result<void> end_delay(const LockFile& file, Header header) {
+  header.delay_ticket = 0;
+  header.delay_until_ns = 0;
+  TRY(file.write(header));
+  file.touch();
+  return {};
 }
 
 /// REQUIRES: the guard. The lease ends in order, and who waits is woken. A run inside goes on with it.
@@ -145,7 +158,9 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
   const auto foreign = std::find_if(state.holders.begin(), state.holders.end(), is_foreign);
   if (foreign != state.holders.end()) return flock_held(name, foreign->pid);
   for (const View::Seat& seat : view->holders) tell_holder(**file, seat, Record::kForced, by);
-  const auto revoked = revoke_up_to(context, **file, view->header, view->holders.back().ticket.ticket);
+  const auto revoked = view->holders.empty()
+                           ? end_delay(**file, view->header)
+                           : revoke_up_to(context, **file, view->header, view->holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};
 }

@@ -23,7 +23,13 @@ struct View {
     std::string reason;                      ///< the whole of it
     bool is_lease = false;                   ///< it holds by its record, whatever runs inside of it
   };
+  /// A lock-delay, during which nobody holds the lock.
+  struct Delay {
+    std::optional<TimePoint> until;  ///< nullopt: whoever comes next begins it
+    bool forced = false;
+  };
   Header header;
+  std::optional<Delay> delay;
   std::vector<Seat> holders;
   std::vector<Seat> waiters;
 };

@@ -137,6 +137,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, T
       changes.back().version = *version;
     }
     if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
+    if (!is_hold(holder.participant.standing)) continue;  // its lock-delay ends
     HolderRecord delay = *holder.ours;
     delay.owner = std::string(delay.owner.size(), '0');
     delay.pid = 0;

@@ -41,11 +41,23 @@ std::string next_text(const LockState& state) {
              : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
+bool is_delay(const Participant& holder) {
+  return holder.standing == Standing::kDelayAfterForce || holder.standing == Standing::kDelayAfterLease;
+}
+
+/// Nobody holds it, and a lock-delay keeps others out.
+bool is_delayed(const LockState& state) {
+  return !state.holders.empty() && std::all_of(state.holders.begin(), state.holders.end(), is_delay);
+}
+
 /// What will happen to the holders that are shown.
 std::string consequence_text(const LockState& state, WallTime now) {
-  const auto runs = std::find_if_not(state.holders.begin(), state.holders.end(), runs_nothing);
   if (state.holders.empty() || !foreign_data(state).empty()) return {};
+  if (is_delayed(state))
+    return "this ends its lock-delay: the next holder may run beside a command that has lost it and goes on\n";
+  const auto runs = std::find_if_not(state.holders.begin(), state.holders.end(), runs_nothing);
   if (runs == state.holders.end()) return "it is a lease: nothing that dlock knows of runs under it\n";
+  if (runs->pid <= 0) return "it is not known whether its holder hears of this: the next holder may run beside it\n";
   const std::string when = runs->until
                                ? "at the latest in " + human_duration(std::max(age(now, *runs->until), Duration(0)))
                                : std::string("within a second");
@@ -106,6 +118,7 @@ struct Freed {
   std::vector<Participant> holders;
   std::string remark;  ///< why no hold was freed, if that is worth a word
   std::optional<OldHolders> old = {};
+  std::string delay = {};  ///< what keeps others out now
 };
 
 std::string freed_text(const Freed& freed, WallTime now) {
@@ -117,13 +130,15 @@ std::string freed_text(const Freed& freed, WallTime now) {
   if (freed.shown.holders.empty())
     return key + " no longer waits for " + participant_text(freed.holders.front()) +
            (freed.holders.size() > 1 ? " and " + std::to_string(freed.holders.size() - 1) + " more" : "") + '\n';
+  if (is_delayed(freed.shown)) return key + " is free now; its lock-delay has ended\n";
   std::string who;
   for (const Participant& participant : freed.holders) {
     who += (who.empty() ? "" : ", ") + participant_text(participant);
     if (participant.since) who += " for " + human_duration(age(*participant.since, now));
   }
   const std::string next = next_text(freed.shown);
-  return key + " is free now; it was held by " + who + '\n' + (next.empty() ? "" : "  " + next);
+  return key + (freed.delay.empty() ? " is free now" : " is freed; " + freed.delay) + "; it was held by " + who + '\n' +
+         (next.empty() ? "" : "  " + next);
 }
 
 std::string freed_json(const Freed& freed, const std::string& store) {
@@ -136,16 +151,25 @@ std::string freed_json(const Freed& freed, const std::string& store) {
   return json.end_object().line();
 }
 
+/// The lock-delay that a force-release has begun, as a look after it shows it. Best effort.
+std::string delay_text(const LockName& name, LockAdmin& backend, Clock& clock) {
+  const auto state = backend.inspect(name);
+  if (!state || state->holders.empty() || state->holders.front().standing != Standing::kDelayAfterForce) return {};
+  const auto& until = state->holders.front().until;
+  const Duration left = until ? age(clock.wall(), *until) : Duration(0);
+  return "its lock-delay keeps others out" + (left > Duration(0) ? " for " + human_duration(left) : "");
+}
+
 Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
   OldHolders old(shown.holders, runtime);
   if (auto refused = refuse_data(shown, options)) return std::move(*refused);
   auto freed = backend.free_by_force(shown, who_asks(options.reason));
   if (freed) {
     keep_commands(freed->freed, shown.holders);
-    const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();
-    if (was_hold)
+    if (!shown.holders.empty() && !is_delayed(shown) && foreign_data(shown).empty())
       record_of_others(Event::Kind::kForceReleased, shown.name, backend.store(), freed->freed, options, runtime);
-    return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old)};
+    std::string delay = delay_text(shown.name, backend, runtime.clock);
+    return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old), std::move(delay)};
   }
   Error error = freed.error();
   // To the caller a holder that changed in between is the same as the wrong token: another holder.

@@ -14,6 +14,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/keeper/insist.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 #include "lib/run/holder_process.h"
@@ -40,9 +41,15 @@ class Revocation {
                    "list the locks: dlock inspect " + asked_.name.typed()};
     }
     if (asked_.holders.empty()) return look_elsewhere();
-    std::erase_if(asked_.holders, [&](const Participant& holder) {
-      return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
-    });
+    if (const std::string what = foreign_data(asked_); !what.empty()) return holds_data(asked_.name, what);
+    const std::string standing = note_text(asked_.holders.front());
+    std::erase_if(asked_.holders, [](const Participant& holder) { return !is_hold(holder.standing); });
+    if (asked_.holders.empty()) {
+      remark_ = standing;
+      return {};
+    }
+    std::erase_if(asked_.holders,
+                  [&](const Participant& holder) { return !options_.slot.empty() && holder.slot != options_.slot; });
     if (asked_.holders.empty()) return {};
     outcome_ = "released";
     record_of_others(Event::Kind::kRevoked, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
@@ -60,8 +67,8 @@ class Revocation {
 
   std::string text() const {
     const std::string& key = asked_.name.text();
-    if (asked_.holders.empty() && options_.slot.empty())
-      return key + (remark_.empty() ? " is already free" : ": " + remark_) + "\n";
+    if (!remark_.empty()) return key + ": " + remark_ + '\n';
+    if (asked_.holders.empty() && options_.slot.empty()) return key + " is already free\n";
     if (asked_.holders.empty()) return "no holder of " + key + " has the slot " + printable(options_.slot) + "\n";
     std::string text;
     for (const Participant& holder : asked_.holders) text += key + ": " + fate(holder) + '\n';

@@ -84,7 +84,7 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
   Fate lease{"is a lease without a process, and what it was taken for may still be running",
              "are leases without a process, and what they were taken for may still be running"};
   for (const Participant& participant : freed) {
-    if (!participant.ran.empty()) continue;  // its command has ended before
+    if (!participant.ran.empty() || !is_hold(participant.standing)) continue;  // its command has ended before
     const UniqueFd* process = process_of(participant);
     (participant.lease && shown_pid(participant) == 0 ? lease
      : process == nullptr                             ? unknown

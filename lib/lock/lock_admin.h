@@ -84,8 +84,8 @@ class LockAdmin {
   /// Frees the lock of exactly the holders in `shown`: Conflict if the holders are others by now.
   /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty; for stores with a place of their own
   /// for it. Its holders are notified (Lost; with forced_by(by)), and whoever waits is granted the lock. Tokens go on
-  /// growing. What is shown as Standing::kForeignData is deleted; where no holder is shown, unheard(shown) leave
-  /// the queue.
+  /// growing. Where a lock-delay alone is shown, it ends. What is shown as Standing::kForeignData is deleted; where no
+  /// holder is shown, unheard(shown) leave the queue.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
 
   /// Asks those in `shown` that hold the lock to end what runs under it, and then to release it: each hears `by`, who

@@ -200,7 +200,7 @@ std::optional<LockRecord> force_free(const LockRecord& read, const LockState& sh
   if (record.holders.size() != shown.holders.size()) return std::nullopt;
   for (LeaseHolder& holder : record.holders) {
     if (!is_seen(holder, shown.holders)) return std::nullopt;
-    if (holder.owner == kNobody) holder.delay = 0;
+    if (holder.owner == kNobody || holder.until <= now) holder.delay = 0;
     holder.owner = kNobody;
     holder.until = now;
   }

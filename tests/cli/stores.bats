@@ -454,6 +454,25 @@ looked_at() {
 }
 @test "each store answers wait, fence, ping, doctor and gc" { on_two_stores looked_at; }
 
+delayed() {
+  can lock_delay || return 0
+  start_watched waiter dlock run -q --lock-delay 60s "$key" -- sleep 100
+  wait_until has 1 holders "$key"
+  run -0 dlock force-release --yes "$key"
+  [[ "$output" == "$key is freed; its lock-delay keeps others out for "*"; it was held by "* ]]
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"no holder: force-released, lock-delay runs"* ]]
+  run -0 dlock revoke "$key"
+  [ "$output" = "$key: no holder: force-released, lock-delay runs" ]
+  run -75 dlock run -n "$key" -- touch ran
+  [ ! -e ran ]
+  run -0 dlock force-release --yes "$key"
+  [ "$output" = "$key is free now; its lock-delay has ended" ]
+  run -0 dlock run -n "$key" -- true
+  how_ended waiter
+}
+@test "each store: a lock-delay that a force-release has begun is said, shown, and ended by another one" { on_two_stores delayed; }
+
 several() {
   if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
   hold_lock "$key:b"

@@ -291,6 +291,29 @@ TEST_CASE("after a release in order there is no lock-delay, and after a force-re
   });
 }
 
+TEST_CASE("a lock-delay after a force-release is shown as that, with who waits, and another force-release ends it") {
+  on_every_backend("delay-ended", [](World& w) {
+    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
+    LockSpec careful = once(exclusive(w.key));
+    careful.lock_delay = seconds(60);
+    Acquisition holder(w.a, careful);
+    holder.held();
+    const auto shown = w.b.inspect(name(w.key));
+    REQUIRE(shown);
+    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
+    Acquisition next(w.b, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    const auto delayed = w.a.inspect(name(w.key));
+    REQUIRE(delayed);
+    REQUIRE(delayed->holders.size() == 1);
+    CHECK(delayed->holders.front().standing == Standing::kDelayAfterForce);
+    CHECK(delayed->waiters.size() == (w.fixture.sees_waiters ? 1 : 0));
+    REQUIRE(w.a.force_release(name(w.key), *delayed, ""));
+    next.held();
+    next.release();
+  });
+}
+
 TEST_CASE("a lock-delay after a force-release keeps each place that was held") {
   on_every_backend("delay-closed", [](World& w) {
     if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;

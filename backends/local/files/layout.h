@@ -38,7 +38,7 @@ struct Header {
   std::uint64_t last_writer = 0;     ///< the youngest exclusive one: what a new reader waits for
   std::uint64_t revoked = 0;         ///< every ticket up to here was taken from its holder by force
   std::uint64_t delay_ticket = 0;    ///< if this ticket dies uncleanly, a lock-delay begins
-  std::int64_t delay_ns = 0;         ///< its length
+  std::int64_t delay_ns = 0;         ///< its length; 0 once a force-release has begun it
   std::int64_t delay_until_ns = 0;   ///< boot clock: the lock stays closed until then
   std::uint32_t reader_permits = 0;  ///< agreed on by the live readers: 0 shared, else so many permits
   std::uint32_t ring = 14;           ///< records in use before it starts again at record 0

@@ -79,6 +79,28 @@ TEST_CASE("a release in order frees the lock, whatever still has the descriptor"
   }
 }
 
+TEST_CASE("the lock-delay of a holder that was killed is shown before and after somebody has come, and can be ended") {
+  Machine m;
+  LockSpec careful = exclusive("k");
+  careful.lock_delay = std::chrono::seconds(60);
+  HelperProcess holder(m.store, careful);
+  holder.granted();
+  holder.kill();
+  const auto shown = [&] { return m.b->inspect(name("k"))->holders; };
+  REQUIRE(eventually([&] { return shown().size() == 1 && shown().front().standing == Standing::kDelayAfterLease; }));
+  CHECK_FALSE(shown().front().until);
+  Acquisition early(*m.a, once(exclusive("k")));
+  REQUIRE(early.wait_for<Refused>());
+  REQUIRE(shown().size() == 1);
+  CHECK(shown().front().standing == Standing::kDelayAfterLease);
+  CHECK(shown().front().until);
+  REQUIRE(m.b->force_release(name("k"), *m.b->inspect(name("k")), ""));
+  CHECK(shown().empty());
+  Acquisition next(*m.a, once(exclusive("k")));
+  next.held();
+  next.release();
+}
+
 TEST_CASE("a waiter whose helper process is killed goes on waiting") {
   Machine m;
   Acquisition holder(*m.a, exclusive("k"));

@@ -26,6 +26,10 @@ for owner in pairs(tokens) do
   end
 end
 
+-- The lock-delay of a lease that is over ends.
+local left = call('PTTL', lock)
+if not is_marked() and left >= 0 and left <= delay then delay = 0 end
+
 if count ~= (#ARGV - 1) / 2 then return {'conflict'} end
 for i = 2, #ARGV, 2 do
   if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
