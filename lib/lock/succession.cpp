@@ -60,7 +60,7 @@ std::optional<Refused> Succession::judge(const LockState& state, TimePoint now) 
   if (auto refused = refusal(state, false)) return refused;
   const bool behind = !state.waiters.empty() && state.waiters.front().owner != spec_.owner.text();
   if (spec_.behind_nobody && behind) {
-    return Refused{{ErrorCode::kBusy, "others already wait for " + spec_.name.text() + " already"}, state};
+    return Refused{{ErrorCode::kBusy, "others already wait for " + spec_.name.text()}, state};
   }
   return spec_.supersedes == Supersedes::kReplace ? ask_holders(state, now) : std::nullopt;
 }

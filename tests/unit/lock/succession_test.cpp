@@ -141,6 +141,7 @@ TEST_CASE("behind nobody means that one who waits already is not waited for; wit
   const auto busy = world.succession.judge(world.state({someone("y"), world.self()}), TimePoint(6s));
   REQUIRE(busy);
   CHECK(busy->error.code == ErrorCode::kBusy);
+  CHECK(busy->error.message == "others already wait for k");
   LockState unknown = world.state({});
   unknown.waiters_known = false;
   const auto refused = world.succession.judge_grant(unknown);
