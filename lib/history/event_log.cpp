@@ -212,6 +212,7 @@ Result<void> read_file(const Opened& opened, const UseLine& use, Pipes pipes) {
 }
 
 /// FILE is opened before FILE.1 is, so that one that becomes FILE.1 at this moment is not missed; it is read once.
+/// After a rotation there is no FILE until something happens.
 Result<void> read_files(const std::string& path, const UseLine& use, Pipes pipes) {
   const Opened present(path);
   const Opened rotated(path + ".1");
@@ -222,7 +223,7 @@ Result<void> read_files(const std::string& path, const UseLine& use, Pipes pipes
   if (rotated.failure != ENOENT && !same) {
     if (auto read = read_file(rotated, use, pipes); !read) return read;
   }
-  if (present.failure == ENOENT) return no_such_file(path);
+  if (present.failure == ENOENT) return rotated.failure == 0 ? Result<void>() : no_such_file(path);
   return read_file(present, use, pipes);
 }
 

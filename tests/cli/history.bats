@@ -285,6 +285,20 @@ record_a_night() {
   [ "$(dlock history --events ./rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]
 }
 
+@test "a record that was rotated is read before anything new is in it" {
+  run -3 dlock run --events "$events" k -- sh -c 'exit 3'
+  mv "$events" "$events.1"
+  run -0 --separate-stderr dlock history --events "$events"
+  [[ "$output" == *"k "*" exit 3"* ]]
+  [ "$stderr" = "" ]
+  run -0 dlock inspect --events "$events" k
+  [[ "$output" == *"last held by "*" exit 3"* ]]
+  run -0 --separate-stderr dlock metrics --events "$events"
+  [[ "$output" == *"dlock_grants_total{store=\"local:$locks\",key=\"k\"} 1"* ]]
+  [ "$stderr" = "" ]
+  [ ! -e "$events" ]
+}
+
 @test "a record that cannot be read is an error that says what to do" {
   run -78 dlock history
   [[ "$output" == *"no events are recorded"*"events = "* ]]
