@@ -172,6 +172,10 @@ void History::signalled(const Event& event) {
 
 void History::released(const Event& event) {
   Episode& episode = open_hold(event);
+  if (episode.end == Episode::End::kReleased && episode.kept) {  // the run has ended before, and the rest of it now
+    episode.kept = event.time;
+    return;
+  }
   episode.end = Episode::End::kReleased;
   episode.ended = end_of_hold(episode, event);
   episode.kept = event.until;

@@ -130,6 +130,22 @@ TEST_CASE("a lease ends with its release, from whichever process, with its last 
   CHECK(given_back.front().held == 40s);
 }
 
+TEST_CASE("the rest of --at-least that is released ends earlier, and how the run ended stays known") {
+  Event end = released(2s, 1, "a", 2s, 3);
+  end.until = kThree + 60s;
+  Event rest = at(40s, Event::Kind::kReleased, 2, "a");
+  rest.who.lease = true;
+  const auto episodes = told({granted(0s, 1, "a"), end, rest});
+  REQUIRE(episodes.size() == 1);
+  const Episode& one = episodes.front();
+  CHECK(one.end == End::kReleased);
+  CHECK(one.ended == kThree + 2s);
+  CHECK(one.held == 2s);
+  CHECK(one.exit_code == 3);
+  CHECK(one.outcome == "ran");
+  CHECK(one.kept == kThree + 40s);
+}
+
 TEST_CASE("whoever died without a word had ended when the next one was granted the lock, unless they shared it") {
   auto episodes = told({granted(0s, 1, "a"), granted(50s, 2, "b")});
   CHECK(episodes[0].end == End::kUnseen);
