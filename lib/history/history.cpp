@@ -170,7 +170,15 @@ void History::signalled(const Event& event) {
   episode.signals.push_back({end_of_hold(episode, event), event.signal.value_or(0)});
 }
 
+/// A lease has the slot of its grant. Any other one has run (--once), and is what "release --slot" forgets: no hold.
+bool History::forgets_slot(const Event& event) const {
+  if (!event.who.lease || event.who.slot.empty()) return false;
+  const auto hold = holds_.find(hold_key(event.who.owner, event.key));
+  return hold == holds_.end() || episodes_[hold->second].who.slot != event.who.slot;
+}
+
 void History::released(const Event& event) {
+  if (forgets_slot(event)) return;
   Episode& episode = open_hold(event);
   if (episode.end == Episode::End::kReleased && episode.kept) {  // the run has ended before, and the rest of it now
     episode.kept = event.time;

@@ -97,6 +97,7 @@ class History {
   void note_lease(const Event& event);
   void lost(const Event& event);
   void signalled(const Event& event);
+  bool forgets_slot(const Event& event) const;
   void released(const Event& event);
   void command_ended(const Event& event);
   void give_up(const Event& event, Episode::End end);

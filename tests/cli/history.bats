@@ -433,6 +433,17 @@ SCRIPT
   PATH=$PWD/programs:$PATH run -77 perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' dlock history --events journald
 }
 
+@test "history: a slot of --once that is forgotten adds no hold" {
+  export DLOCK_EVENTS=$events
+  dlock run --once 2026-02-03 k -- true
+  dlock release --slot 2026-02-03 k
+  [ "$(story k)" = "granted released(0) released" ]
+  [ "$(dlock history --json | jq -c 'select(.schema == "dlock.history/1") | [.end, .exit_code]')" = '["released",0]' ]
+  mv "$events" grant
+  tail -n 1 grant >"$events" # its run is no longer recorded
+  [ "$(dlock history --json)" = "" ]
+}
+
 @test "history -n shows the last attempts only, --follow each one when it ends" {
   export DLOCK_EVENTS=$events
   for n in 1 2 3; do dlock run "key$n" -- true; done

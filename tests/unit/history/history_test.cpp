@@ -146,6 +146,28 @@ TEST_CASE("the rest of --at-least that is released ends earlier, and how the run
   CHECK(one.kept == kThree + 40s);
 }
 
+TEST_CASE(
+    "a slot that is forgotten is no hold, and no end of the run that it tells of; the slot of a lease is a part of "
+    "it") {
+  Event forgotten = at(90s, Event::Kind::kReleased, 3, "a");
+  forgotten.who.lease = true;
+  forgotten.who.slot = "2026-02-03";
+  CHECK(told({forgotten}).empty());
+  const auto run = told({granted(0s, 1, "a"), released(2s, 1, "a", 2s, 3), forgotten});
+  REQUIRE(run.size() == 1);
+  CHECK(run.front().exit_code == 3);
+  CHECK(run.front().held == 2s);
+  Event lease = granted(0s, 1, "b");
+  lease.who.lease = true;
+  lease.who.slot = "db1";
+  lease.until = kThree + 60s;
+  Event given_back = at(40s, Event::Kind::kReleased, 1, "b");
+  given_back.who.lease = true;
+  given_back.who.slot = "db1";
+  CHECK(told({lease, given_back}).front().end == End::kReleased);
+  CHECK(told({lease, given_back}).front().held == 40s);
+}
+
 TEST_CASE("whoever died without a word had ended when the next one was granted the lock, unless they shared it") {
   auto episodes = told({granted(0s, 1, "a"), granted(50s, 2, "b")});
   CHECK(episodes[0].end == End::kUnseen);
