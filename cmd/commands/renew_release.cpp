@@ -17,22 +17,6 @@ namespace {
 /// A server that has answered, or was cut off, before that is worth a second look; one that is gone is not.
 constexpr Duration kSoon = std::chrono::seconds(1);
 
-void record_lease(Event::Kind kind, const std::string& store, const std::string& owner, FencingToken token,
-                  const Options& options, const Runtime& runtime) {
-  EventLog log(options.events, runtime.log);
-  if (log.is_off()) return;
-  const LockName& name = options.keys.front();
-  Event event = new_event(kind, name, store, options.reason, runtime);
-  if (name.is_slot()) event.key = name.key(), event.who.slot = name.slot();
-  event.who.owner = owner;
-  event.who.token = token;
-  event.who.lease = true;
-  if (kind == Event::Kind::kRenewed) {
-    event.until = event.time + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
-  }
-  log.append(event);
-}
-
 /// A run that has ended, whose --at-least is what holds the lock: where the store cannot say it, known only where it
 /// ran.
 bool is_over_and_kept(const Participant& participant, WallTime now) {

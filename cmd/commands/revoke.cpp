@@ -55,6 +55,7 @@ class Revocation {
     record_of_others(Event::Kind::kRevoked, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
     const auto asked = ask();
     if (!asked && asked.error().code != ErrorCode::kConflict) return asked;  // whoever has released it need not hear it
+    if (asked) record_ended_leases();
     return wait();
   }
 
@@ -95,6 +96,14 @@ class Revocation {
     return insist(runtime_.clock, until, kAskAgainPause,
                   [&] { return backend_.ask_to_end(asked_, who_asks(options_.reason)); })
         .answer;
+  }
+
+  /// Nobody else can say that they have ended.
+  void record_ended_leases() const {
+    for (const Participant& holder : asked_.holders) {
+      if (runs_nothing(holder))
+        record_lease(Event::Kind::kReleased, backend_.store(), holder.owner, holder.token, options_, runtime_);
+    }
   }
 
   Duration waited() const { return ended_ - began_; }

@@ -87,6 +87,22 @@ void record_of_others(Event::Kind kind, const LockName& name, const std::string&
   }
 }
 
+void record_lease(Event::Kind kind, const std::string& store, const std::string& owner, FencingToken token,
+                  const Options& options, const Runtime& runtime) {
+  EventLog log(options.events, runtime.log);
+  if (log.is_off()) return;
+  const LockName& name = options.keys.front();
+  Event event = new_event(kind, name, store, options.reason, runtime);
+  if (name.is_slot()) event.key = name.key(), event.who.slot = name.slot();
+  event.who.owner = owner;
+  event.who.token = token;
+  event.who.lease = true;
+  if (kind == Event::Kind::kRenewed) {
+    event.until = event.time + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+  }
+  log.append(event);
+}
+
 Recorder::Recorder(const LockPlan& plan, const Runtime& runtime, RunObserver& shown)
     : plan_(plan), runtime_(runtime), shown_(shown), log_(plan.events, runtime.log), started_(runtime.clock.now()) {}
 

@@ -20,6 +20,10 @@ Event new_event(Event::Kind kind, const HeldLock& lock, const LockSpec& spec, co
 /// Records what this process has done to each of `others`, who hold `name` in `store`, or did.
 void record_of_others(Event::Kind kind, const LockName& name, const std::string& store,
                       const std::vector<Participant>& others, const Options& options, const Runtime& runtime);
+/// Records what this process has done to the lease without a process that `owner` has, or had, on the key of `options`,
+/// or to a slot of that key that has run.
+void record_lease(Event::Kind kind, const std::string& store, const std::string& owner, FencingToken token,
+                  const Options& options, const Runtime& runtime);
 
 /// Records what happens to the locks of one command (--events). `shown` gets every call that this one gets.
 class Recorder final : public RunObserver {

@@ -433,6 +433,21 @@ SCRIPT
   PATH=$PWD/programs:$PATH run -77 perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' dlock history --events journald
 }
 
+@test "history: a lease that revoke ends is released; the rest of --at-least, by whoever, ends as its run did" {
+  export DLOCK_EVENTS=$events
+  attempt() { dlock history --json "$1" | jq -c "select(.schema == \"dlock.history/1\") | $2"; } # KEY FIELDS
+  dlock acquire --ttl 1h lease
+  run -0 dlock revoke -w 10s lease
+  [ "$(story lease)" = "granted revoked released" ]
+  [ "$(attempt lease '[.end, .held_ms != null]')" = '["released",true]' ]
+  for key in kept given; do run -3 dlock run --at-least 1h "$key" -- sh -c 'exit 3'; done
+  run -0 dlock revoke -w 10s kept
+  run -0 dlock release --owner "$(holder_field given owner)" given
+  for key in kept given; do
+    [ "$(attempt "$key" 'def s: sub("[.].*"; "Z") | fromdate; [.end, .exit_code, (.kept_until | s) - (.ended | s) < 1800]')" = '["released",3,true]' ]
+  done
+}
+
 @test "history: a slot of --once that is forgotten adds no hold" {
   export DLOCK_EVENTS=$events
   dlock run --once 2026-02-03 k -- true
