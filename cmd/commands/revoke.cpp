@@ -156,6 +156,7 @@ class Revocation {
     outcome_ = "forced";
     keep_commands(freed->freed, asked_.holders);
     asked_.holders = freed->freed;
+    record_of_others(Event::Kind::kForceReleased, asked_.name, backend_.store(), asked_.holders, options_, runtime_);
     forced_.emplace(std::move(old));
     return {};
   }

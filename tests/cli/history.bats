@@ -448,6 +448,22 @@ SCRIPT
   done
 }
 
+@test "what revoke takes by force is force-released in the record, and lost in the history" {
+  export DLOCK_EVENTS=$events
+  hold_lock k
+  kill -STOP "$holder"
+  run -0 dlock revoke -w 300ms --force -m 'hangs since 2.4' k
+  [ "$(story k)" = "granted revoked force-released" ]
+  jq -se --arg owner "$holder_owner" --argjson pid "$holder" \
+    'any(.[]; .event == "force-released" and .owner == $owner and .reason == "hangs since 2.4" and .holder.pid == $pid)' "$events"
+  run -0 dlock history k
+  [[ "$output" == *"LOST: force-released by "*"hangs since 2.4"* ]]
+  kill -CONT "$holder"
+  local status=0
+  let_go || status=$?
+  [ "$status" = 79 ]
+}
+
 @test "history: a slot of --once that is forgotten adds no hold" {
   export DLOCK_EVENTS=$events
   dlock run --once 2026-02-03 k -- true
