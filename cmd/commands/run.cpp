@@ -186,11 +186,17 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
   const auto report_file = ReportFile::open(options.report);
   if (!report_file) return fail(runtime.log, report_file.error());
 
-  auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
-  if (!signals) return fail(runtime.log, signals.error());
   LockTaking taking(options, runtime);
   const LockPlan& plan = taking.plan();
   RunReport report = begin_report(plan, runtime);
+  const auto refuse = [&](const Error& why) {
+    report.outcome = "unavailable";
+    report.exit_code = fail(runtime.log, why);
+    report_file->write(report, runtime.log);
+    return *report.exit_code;
+  };
+  auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
+  if (!signals) return refuse(signals.error());
   Program program = find_program(plan.command.front(), getenv("PATH"));
   if (program.exit_status != 0) {
     report.outcome = "exec_failed";
@@ -201,7 +207,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   ChildProcess command({std::move(program), plan.command, environment, signals->inherited(), runtime.log,
                         stock_variables(plan), options.close_lock, present_children()});
-  if (const auto taken = taking.take(&command, *signals); !taken) return fail(runtime.log, taken.error());
+  if (const auto taken = taking.take(&command, *signals); !taken) return refuse(taken.error());
 
   say_how_it_went(taking.state(), runtime.log);
   const Ending ending = ending_of(taking, runtime.log);

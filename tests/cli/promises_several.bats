@@ -70,8 +70,9 @@ teardown() { end_world; }
   mkdir -p "$alone"
   cp "$DLOCK" "$alone/dlock"
   for url in redis://localhost zk://localhost mysql://root@localhost/test; do
-    run -78 uninstalled "$alone/dlock" run -b "$url" k -- touch ran
+    run -78 uninstalled "$alone/dlock" run -b "$url" --report report k -- touch ran
     [[ "$output" == *"apt install dlock-"* ]]
+    jq -e '.outcome == "unavailable" and .exit_code == 78 and .key == "k"' report
   done
   run -78 uninstalled "$alone/dlock" run -b redis://localhost --if-unavailable run k -- touch ran
   run -78 uninstalled "$alone/dlock" run -b redis://localhost --fallback "$DLOCK_BACKEND" k -- touch ran
@@ -369,6 +370,9 @@ report() {
 @test "report: unavailable, when the backend refused" {
   : >file
   report -b "local:$PWD/file" k -- true | jq -e '.outcome == "unavailable" and .exit_code != 75 and .exit_code > 0'
+  report --events /no/such/dir/events k -- touch ran | jq -e '.outcome == "unavailable" and .exit_code == 71 and .key == "k"
+    and .command == ["touch", "ran"] and .token == null and .held_ms == null'
+  [ ! -e ran ]
 }
 
 @test "report: to a descriptor, and one line for several KEYs" {
