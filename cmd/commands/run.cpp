@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "cmd/options/command_table.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/report.h"
