@@ -13,6 +13,7 @@
 #include "cmd/options/command_table.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/compose.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/memory_limit.h"
 
 namespace dlock {
@@ -39,6 +40,14 @@ Log log_of_mistakes(int argc, char** argv) {
   return Log(style);
 }
 
+/// For what goes wrong where no command can say it. A script that evaluates what is printed must not go on as if it had
+/// the lock.
+int fail_without_command(int argc, char** argv, const Error& error) {
+  const int status = fail(log_of_mistakes(argc, argv), error);
+  if (asks_for_shell(argc, argv)) write_in_time(STDOUT_FILENO, status_for_eval(status));
+  return status;
+}
+
 /// Where a wait has an end, the store has no more time than that; a second if it is shorter.
 Duration time_of_silent_store(const Options& options) {
   if (options.command != Command::kRevoke || !options.wait) return options.connect_timeout;
@@ -48,7 +57,7 @@ Duration time_of_silent_store(const Options& options) {
 int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
-  if (!options) return fail(log_of_mistakes(argc, argv), options.error());
+  if (!options) return fail_without_command(argc, argv, options.error());
   if (options->child.empty() && !options->shell_command) ignore_sigxfsz();
   const Log log(options->log, STDERR_FILENO, options->same_store,
                 options->keys.size() == 1 ? options->keys.front().text() : "");
@@ -76,16 +85,17 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& failure) {
     const std::string why = failure_text(failure);
     if (memory_for_stores() > 0) {
-      return fail(log_of_mistakes(argc, argv),
-                  {ErrorCode::kUnavailable, "the server sent more than dlock can hold: " + why,
-                   "is this the right server? See: dlock doctor"});
+      return fail_without_command(argc, argv,
+                                  {ErrorCode::kUnavailable, "the server sent more than dlock can hold: " + why,
+                                   "is this the right server? See: dlock doctor"});
     }
     if (dynamic_cast<const std::bad_alloc*>(&failure)) {
-      return fail(log_of_mistakes(argc, argv),
-                  {ErrorCode::kSystem, why, "allow more: ulimit -d, ulimit -v, or the memory limit of its cgroup"});
+      return fail_without_command(
+          argc, argv, {ErrorCode::kSystem, why, "allow more: ulimit -d, ulimit -v, or the memory limit of its cgroup"});
     }
-    return fail(log_of_mistakes(argc, argv), {ErrorCode::kInternal, "this is a bug in dlock: " + why,
-                                              "please report it with the output of: dlock --version; dlock doctor"});
+    return fail_without_command(argc, argv,
+                                {ErrorCode::kInternal, "this is a bug in dlock: " + why,
+                                 "please report it with the output of: dlock --version; dlock doctor"});
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/commands.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -80,6 +82,11 @@ Result<void> print_handle(const Options& options, const SupervisorState& s, Time
   return out.write_in_time(text);
 }
 
+/// Where a script evaluates what is printed.
+void tell_eval(const Options& options, int status, Output& out) {
+  if (options.shell) (void)out.write_in_time(status_for_eval(status));
+}
+
 int acquire(const Options& options, const Runtime& runtime, Output& out) {
   const auto watched = open_watched(options);
   if (!watched) return fail(runtime.log, watched.error());
@@ -87,7 +94,9 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (!signals) return fail(runtime.log, signals.error());
   LockTaking taking(options, runtime);
   if (const auto taken = taking.take(nullptr, *signals); !taken) return fail(runtime.log, taken.error());
-  if (taking.state().outcome != Outcome::kGranted) return taking.explain();
+  const SupervisorState& s = taking.state();
+  if (s.outcome == Outcome::kInterrupted) tell_eval(options, 128 + s.die_of.value_or(SIGTERM), out);
+  if (s.outcome != Outcome::kGranted) return taking.explain();
 
   if (shortens_hold_around(taking)) return leave_hold_around(taking, runtime);
   const auto is_gone = [&] { return watched->valid() && has_ended(*watched); };
@@ -98,7 +107,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
     (void)release(taking, runtime);
     return fail(runtime.log, nobody_to_watch(options));
   }
-  if (const auto printed = print_handle(options, taking.state(), began, runtime, out); !printed) {
+  if (const auto printed = print_handle(options, s, began, runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
     release_unprinted(taking, runtime);
     return status;
@@ -111,8 +120,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
 
 int acquire_command(const Options& options, const Runtime& runtime, Output& out) {
   const int status = acquire(options, runtime, out);
-  // `eval "$(...)"` has the status of what it evaluates, and that of nothing is 0.
-  if (status != 0 && options.shell) (void)out.write_in_time("(exit " + std::to_string(status) + ")\n");
+  if (status != 0) tell_eval(options, status, out);
   return status;
 }
 

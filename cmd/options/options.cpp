@@ -310,6 +310,20 @@ bool asks_for_json_log(int argc, char** argv) {
   return log.value_or(json);
 }
 
+bool asks_for_shell(int argc, char** argv) {
+  bool shell = false;
+  bool acquires = false;
+  bool names_command = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    if (word == "--") break;
+    shell = shell || word == "--shell";
+    acquires = acquires || word == "acquire";
+    names_command = names_command || find_command(word) != nullptr;
+  }
+  return shell && (acquires || !names_command);
+}
+
 Result<Options> parse_command_line(int argc, char** argv, char** environment) {
   TRY_ASSIGN(auto arguments, split_arguments(argc, argv));
   const Environment surroundings = read_environment(environment);

@@ -172,6 +172,10 @@ Result<Options> parse_command_line(int argc, char** argv, char** environment);
 /// told when the others are mistaken.
 bool asks_for_json_log(int argc, char** argv);
 
+/// Whether these words ask for acquire --shell, as far as can be told then: also where the command is mistyped. A
+/// script evaluates what is printed.
+bool asks_for_shell(int argc, char** argv);
+
 /// The text of `dlock help [COMMAND [ACTION]|options]`; without words the overview. Invalid, with the nearest name, for
 /// an unknown one.
 Result<std::string> help_text(const std::vector<std::string>& words);

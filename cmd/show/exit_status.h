@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "lib/base/log.h"
 #include "lib/base/result.h"
 
@@ -48,5 +50,9 @@ inline int fail(const Log& log, const Error& error) {
   log.error(error);
   return exit_status(error.code);
 }
+
+/// The line for a shell that gives `eval "$(...)"` this status: it has that of what it evaluates, and that of nothing
+/// is 0.
+inline std::string status_for_eval(int status) { return "(exit " + std::to_string(status) + ")\n"; }
 
 }  // namespace dlock

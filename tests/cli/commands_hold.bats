@@ -233,6 +233,46 @@ SCRIPT
   run -64 dlock acquire --json --shell --ttl 1m other
 }
 
+@test "acquire --shell: whatever is wrong with its line or its settings is a failure of the eval" {
+  local line
+  for line in 'dlock acquire --shell -b nosuch --ttl 1m k' 'dlock -b nosuch acquire --ttl 1m k --shell' \
+    'dlock acquire --shell -C /nofile --ttl 1m k' 'dlock acquire --shell k' 'dlock acquire --shell --ttl 1x k' \
+    'dlock acquire --shell --ttl 1m --bogus k' 'dlock acquire --shell --ttl 1m' 'dlock acquire --shell --json --ttl 1m k' \
+    'dlock aquire --shell --ttl 1m k' 'env DLOCK_BACKEND= dlock acquire --shell --ttl 1m k'; do
+    # shellcheck disable=SC2086
+    run --separate-stderr $line
+    echo "$line: $status $output"
+    [ "$status" -ge 64 ]
+    [ "$output" = "(exit $status)" ]
+    [ "$stderr" != "" ]
+    run "-$status" sh -c "eval \"\$($line 2>/dev/null)\" || exit; touch ran"
+  done
+  [ ! -e ran ]
+  run -64 --separate-stderr dlock acquire --ttl 1x k
+  [ "$output" = "" ]
+  run -64 --separate-stderr dlock acquire --ttl 1x -- --shell
+  [ "$output" = "" ]
+  run -64 --separate-stderr dlock run --bogus k sh --shell
+  [ "$output" = "" ]
+}
+
+@test "acquire --shell: a signal that ends the wait is a failure of the eval, and dlock still dies of it" {
+  hold_lock k
+  start_watched alone bash -c 'exec dlock acquire -q --shell --ttl 1m k >printed'
+  script evaluating <<'SCRIPT'
+#!/bin/sh
+eval "$(sh -c 'echo $$ >waiting.pid; exec dlock acquire -q --shell --ttl 1m k')" || exit
+touch ran
+SCRIPT
+  start_watched evaluated evaluating
+  wait_until has 2 waiters k
+  kill -TERM "$(pid_of alone)" "$(pid_of waiting)"
+  [ "$(how_ended alone)" = "signal 15" ]
+  [ "$(<printed)" = "(exit 143)" ]
+  [ "$(how_ended evaluated)" = "exit 143" ]
+  [ ! -e ran ]
+}
+
 @test "acquire and --once take no file, which is locked only while a process has it open; --at-least keeps dlock there" {
   : >file
   run -78 dlock acquire --ttl 1m "$PWD/file"
