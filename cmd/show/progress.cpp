@@ -143,8 +143,8 @@ void Progress::lost(const SupervisorState& s, pid_t command) {
         text += "; sent KILL to pid " + pid;
         break;
       case OnLost::Kind::kSignal:
-        text += "; sent " + signal_text(supervision_.on_lost.signal) + " to pid " + pid + ", which goes on " +
-                (asked ? "until it ends by itself" : "unlocked");
+        text += "; sent " + signal_text(supervision_.on_lost.signal) + " to pid " + pid +
+                " and its descendants, which go on " + (asked ? "until they end by themselves" : "unlocked");
         break;
     }
   }

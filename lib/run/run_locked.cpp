@@ -56,8 +56,8 @@ class Loop {
       handle(*end);
     }
     if (s_.phase == Phase::kRunning && command_.stops_the_job()) handle(SignalSeen{SIGTSTP, false, true});
-    const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
-    if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
+    const bool started = s_.phase == Phase::kRunning || s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
+    if (started && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;
   }
 

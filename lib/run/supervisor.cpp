@@ -106,6 +106,7 @@ class Decision {
         return;
       case Phase::kRunning:
         if (!s_.lost) declare_lost(lost.why);
+        else if (s_.session_over && waits_for_rest()) finish_released();  // nothing is held any more
         return;
       case Phase::kEnding:
       case Phase::kKilling:
@@ -167,6 +168,7 @@ class Decision {
         // lock is bound to its keeper, nothing is certain any more.
         s_.lost_why = gone.why;
         if ((!s_.deadline || is_bound()) && !s_.lost) declare_lost(gone.why);
+        else if (s_.session_over && waits_for_rest()) finish_released();
         return;
       case Phase::kReleasing:
         release_failed(gone.why);
@@ -198,7 +200,8 @@ class Decision {
       case Phase::kRunning:
       case Phase::kEnding:
       case Phase::kKilling:
-        if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
+        if (waits_for_rest()) pass_on_to_rest(signal);
+        else if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
         return;
       case Phase::kReleasing:  // bounded anyway; an abandoned one would keep others out until the lease ends
         if (!is_kept_here() || is_harmless(signal.number)) return;
@@ -226,7 +229,8 @@ class Decision {
     s_.command_status = ended.wait_status;
     s_.ended_at = now_;
     if (ended.guard_killed) return kill_tree();
-    if (s_.phase == Phase::kRunning) leave_or_release();  // else its descendants may still be alive
+    const bool asked = s_.said_lost && !s_.session_over;
+    if (s_.phase == Phase::kRunning && !asked) leave_or_release();  // else its descendants may still be alive
   }
 
   /// What cannot go on without this process, the lock of a file, is kept here.
@@ -242,7 +246,7 @@ class Decision {
 
   void operator()(const TreeGone&) {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
-    if (ending && !s_.command_alive) leave_or_release();
+    if ((ending && !s_.command_alive) || waits_for_rest()) leave_or_release();
   }
 
  private:
@@ -257,6 +261,14 @@ class Decision {
 
   /// Whether this process waits for the end of --at-least.
   bool is_kept_here() const { return s_.kept_until && s_.alarm == s_.kept_until; }
+
+  /// The command has ended after somebody asked for the lock; what it has started goes on under it (--on-lost signal).
+  bool waits_for_rest() const { return s_.phase == Phase::kRunning && !s_.command_alive; }
+
+  /// There is no command any more that could pass it on.
+  void pass_on_to_rest(const SignalSeen& signal) {
+    if (!signal.from_terminal && is_an_end(signal.number)) actions_.push_back({Kind::kSignalTree, signal.number});
+  }
 
   bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }
 
@@ -303,7 +315,7 @@ class Decision {
     set_kill_alarm();
     switch (policy_.on_lost.kind) {
       case OnLost::Kind::kSignal:
-        actions_.push_back({Kind::kSignalCommand, policy_.on_lost.signal});
+        actions_.push_back({Kind::kSignalTree, policy_.on_lost.signal});
         return;
       case OnLost::Kind::kKill:
         kill_tree();

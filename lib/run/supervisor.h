@@ -16,7 +16,7 @@ namespace dlock {
 struct OnLost {
   enum class Kind { kTerm, kKill, kSignal };
   Kind kind = Kind::kTerm;
-  int signal = 0;  ///< with kSignal: sent to the command once, nothing else
+  int signal = 0;  ///< with kSignal: sent once, to the command and then to all its descendants; nothing else
 };
 
 /// The decisions of the supervisor: what to do on each event while a lock is taken, a command runs under it, and it is
@@ -42,6 +42,9 @@ struct OnLost {
 ///            |                                         |        guard killed  |
 ///            +-----------------------------------------+----------------------+
 ///                    the command and all its descendants are gone
+///
+/// With --on-lost signal a loss ends nothing, and the command goes on in Running. A lock that was asked for is then
+/// held until its descendants are gone, too, or the lock is.
 ///
 /// Even if the session hangs, crashes or stands still, a command whose lease is not renewed is gone before its
 /// deadline.

@@ -131,6 +131,22 @@ SCRIPT
   [ "$(how_ended end)" = "exit 79" ]
 }
 
+@test "10.7 --on-lost signal: reaches what CMD has started, and a lock that was asked for passes when that has ended, too" {
+  start_watched end bash -c 'exec dlock run --on-lost signal:TERM k -- bash -c "stubborn rest & exec note cmd" 2>err'
+  wait_until filled cmd.pid
+  wait_until filled rest.pid
+  run -75 dlock revoke -w 500ms k
+  wait_until lines_in got 2
+  [ "$(sort got | xargs)" = "cmd TERM rest TERM" ]
+  wait_until ended "$(pid_of cmd)"
+  run -75 dlock run -q -n k -- true
+  [ ! -e end ]
+  [[ "$(cat err)" == *"pid $(pid_of cmd) and its descendants, which go on until they end by themselves"* ]]
+  kill -KILL "$(pid_of rest)"
+  [ "$(how_ended end)" = "exit 79" ]
+  run -0 dlock run -n k -- true
+}
+
 @test "10.8 after a loss somebody else can have the lock, and the loser does not take it from them" {
   start_watched end dlock run -q k -- stubborn cmd
   wait_until filled cmd.pid

@@ -279,6 +279,22 @@ asked_back() {
   [ -e ran ]
   jq -se --arg by "revoked by $(id -un)@$(hostname): release 2.5" --arg key "$key" '[.[] | select(.key == $key)] |
     any(.event == "revoked" and .reason == "release 2.5" and .holder.pid > 0) and any(.event == "lost" and .why == $by)' events
+  # What the command has started has it, too, when --on-lost lets it go on.
+  rm -f rest.pid over
+  script rest <<'SCRIPT'
+#!/bin/sh
+trap '' HUP
+echo $$ >rest.pid
+until [ -e over ]; do sleep 0.1; done
+SCRIPT
+  start_watched waiter dlock run -q -t 3s --on-lost signal:HUP "$key" -- sh -c 'rest & exec sleep 100'
+  wait_until filled rest.pid
+  run -75 dlock revoke -w 500ms "$key"
+  run -75 dlock run -q -n "$key" -- true
+  [ ! -e waiter ]
+  touch over
+  [ "$(how_ended waiter)" = "exit 79" ]
+  is_free "$key"
   # What is held without a command of dlock's is given back at once.
   hold_lock -t 3s "$key"
   run -0 dlock revoke "$key"

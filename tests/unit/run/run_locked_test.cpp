@@ -139,6 +139,24 @@ TEST_CASE("A guard that is killed takes what is left of the command with it befo
   CHECK(s.outcome == Outcome::kRan);
 }
 
+TEST_CASE("--on-lost signal: a lock that was asked for is released when what the command has started has ended, too") {
+  ScriptedWorld world;
+  world.policy.on_lost = {OnLost::Kind::kSignal, SIGUSR1};
+  world.grant_without_deadline(1ms);
+  world.command.stray = true;
+  world.command.runs_for = 2s;
+  world.at(1s, [&] { world.session.push(Lost{{}, false, "bob"}); });
+  world.at(4s, [&] {
+    world.command.stray = false;
+    world.signals.queue.push_back({SIGCHLD, 0, false});
+  });
+  const SupervisorState s = world.run();
+  CHECK(world.command.sent == std::vector<ScriptedWorld::Sent>{{SIGUSR1, true, 1s}});
+  CHECK(world.session.released_at == 4s);
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK_FALSE(world.gave_up);
+}
+
 TEST_CASE("How the command ended under the lock is told before the release, and never after a loss") {
   SUBCASE("it ended by itself") {
     ScriptedWorld world;

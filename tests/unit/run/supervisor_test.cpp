@@ -276,7 +276,42 @@ TEST_CASE("--on-lost decides what the command gets to see") {
   const SessionEvent lost = Lost{"stolen"};
   check_rows(policy_with(OnLost::Kind::kKill), {{"kill: KILL at once", s, lost, 1s, "lost tree-9", Phase::kKilling}});
   check_rows(policy_with(OnLost::Kind::kSignal),
-             {{"signal: that one, to it alone", s, lost, 1s, "lost signal-10", Phase::kRunning}});
+             {{"signal: that one, to it and its descendants, once", s, lost, 1s, "lost tree-10", Phase::kRunning}});
+}
+
+TEST_CASE("--on-lost signal: what was asked for is held until the command and all its descendants are gone") {
+  const SupervisionPolicy policy = policy_with(OnLost::Kind::kSignal);
+  const SessionEvent forced = Lost{"forced"};
+  SupervisorState asked = running(granted_until(kDeadline));
+  decide(policy, asked, SessionEvent(Lost{{}, false, "bob"}), kStart + 1s);
+  SupervisorState rest = asked;
+  decide(policy, rest, CommandEnded{kExitedZero}, kStart + 2s);
+  SupervisorState taken = asked;
+  decide(policy, taken, forced, kStart + 1s);
+  check_rows(policy,
+             {
+                 {"the command's end is not enough", asked, CommandEnded{kExitedZero}, 2s, "", Phase::kRunning},
+                 {"nor is that of what it has started", asked, TreeGone{}, 2s, "", Phase::kRunning},
+                 {"both are", rest, TreeGone{}, 3s, "release", Phase::kReleasing},
+                 {"nothing hurries what is left", rest, TimePassed{}, 2h, "", Phase::kRunning},
+                 {"a signal that ends is passed on to it", rest, by_kill(SIGTERM), 3s, "tree-15", Phase::kRunning},
+                 {"no other one is", rest, by_kill(SIGUSR2), 3s, "", Phase::kRunning},
+                 {"one of the terminal is not sent twice", rest, by_terminal(SIGINT), 3s, "", Phase::kRunning},
+                 {"taken away meanwhile: nothing is held for it", rest, forced, 3s, "", Phase::kDone},
+                 {"taken away before: nor then", taken, CommandEnded{kExitedZero}, 2s, "", Phase::kDone},
+                 {"the keeper dies meanwhile", rest, SessionEvent(SessionGone{"gone"}), 3s, "", Phase::kDone},
+                 {"one of several dies: the others hold on", rest, SessionEvent(SessionGone{"gone", false}), 3s, "",
+                  Phase::kRunning},
+             });
+  decide(policy, rest, SessionEvent(Renewed{kDeadline + 10s}), kStart + 10s);
+  CHECK(rest.deadline == kDeadline + 10s);
+  SupervisionPolicy limited = policy;
+  limited.max_hold = 20s;
+  CHECK(wake_at(limited, rest) == kStart + 20s);
+  check_rows(limited, {{"--max-hold ends it", rest, TimePassed{}, 20s, "overheld tree-15", Phase::kEnding}});
+  decide(policy, rest, TreeGone{}, kStart + 11s);
+  decide(policy, rest, SessionEvent(Released{}), kStart + 11s);
+  CHECK(rest.outcome == Outcome::kLost);
 }
 
 TEST_CASE("A lost lock is 79 whatever the command returned") {
