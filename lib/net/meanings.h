@@ -25,4 +25,10 @@ Error error_of(const Meaning& meaning, const std::string& server, const std::str
 /// A code that no table has: of an end of the connection, or of a refusal for good.
 Error error_without_meaning(bool cut_off, const std::string& server, const std::string& words);
 
+/// What a client library says in words alone of TLS that has failed, `text` and `said` (the same for people). Denied:
+/// the server has refused our certificate. Unavailable: the connection broke. Misconfigured: all else, because it would
+/// be so again. `theirs`: what to do about the server's certificate.
+Error error_of_tls(std::string_view text, const std::string& server, const std::string& said, const char* theirs);
+Error refused_certificate(const std::string& server, const std::string& said);
+
 }  // namespace dlock

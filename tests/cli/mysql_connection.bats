@@ -43,6 +43,13 @@ teardown() { end_world; }
   [ ! -e ran ]
 }
 
+@test "TLS: a key that is not that of the certificate is no outage: 78 names both files" {
+  run -78 dlock run -n --if-unavailable run -b \
+    "${DLOCK_TEST_MYSQL_TLS/app@/certified@}&cert-file=$DLOCK_TEST_CERTIFICATES/client.crt&key-file=$DLOCK_TEST_CERTIFICATES/other-client.key" "$key" -- touch ran
+  [[ "$output" == *"cert-file and key-file"* ]]
+  [ ! -e ran ]
+}
+
 @test "TLS: a wrong CA, a wrong name, no client certificate, a server without TLS: refused with the reason, nothing sent" {
   local port
   port=$(port_of mysql)

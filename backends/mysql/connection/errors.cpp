@@ -14,24 +14,6 @@ bool is_one_of(int code, std::initializer_list<int> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-/// The library has one number for a connection that broke and for a certificate that will never do.
-bool is_about_trust(const std::string& text) {
-  return text.find("certificate") != std::string::npos || text.find("not support") != std::string::npos ||
-         text.find("no TLS") != std::string::npos;
-}
-
-/// An alert of the server: by TLS 1.3 it judges our certificate when the handshake is over for us.
-bool refuses_ours(const std::string& text) {
-  return text.find("alert") != std::string::npos &&
-         (text.find("certificate") != std::string::npos || text.find("unknown ca") != std::string::npos ||
-          text.find("access denied") != std::string::npos);
-}
-
-Error our_certificate(const std::string& server, const std::string& said) {
-  return {ErrorCode::kDenied, server + " refused our certificate: " + said,
-          "cert-file and key-file must name one that it trusts"};
-}
-
 /// 1290 names the option that forbids the statement; another one may.
 bool tells_read_only(const Failure& failure) {
   const bool named =
@@ -126,14 +108,11 @@ Error error_of(const Failure& failure, const std::string& server) {
             "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
             "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
   }
-  const bool refused = failure.code == kTlsError && refuses_ours(failure.text);
-  if (refused || failure.code == kUnanswered) return our_certificate(server, said);
+  if (failure.code == kUnanswered) return refused_certificate(server, said);
   if (failure.code == kTlsError) {
-    return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
-            "no secure connection to " + server + ": " + said,
-            "check ca-file, and that the server's certificate is for the host of the URL (one that MySQL has made by "
-            "itself is "
-            "for none)"};
+    return error_of_tls(failure.text, server, said,
+                        "check ca-file, and that the server's certificate is for the host of the URL (one that MySQL "
+                        "has made by itself is for none)");
   }
   if (failure.code == kLoginRefused) {
     return {ErrorCode::kDenied,

@@ -61,6 +61,43 @@ TEST_CASE("a code means what the first row says that has it, or has its beginnin
   CHECK(error_of(kTable[0], "h:1", "100 %").message == "h:1 says no: 100 %");
 }
 
+TEST_CASE("of TLS, a line that broke is an outage; a refused certificate, and files that will never do, are none") {
+  using enum ErrorCode;
+  struct Case {
+    const char* text;
+    ErrorCode code;
+    const char* next;
+  };
+  for (const Case& c : {
+           Case{"SSL error: tlsv1 alert unknown ca", kDenied, "cert-file"},
+           Case{"SSL error: sslv3 alert certificate expired", kDenied, "cert-file"},
+           Case{"TLS/SSL error: tlsv13 alert certificate required", kDenied, "cert-file"},
+           Case{"TLS/SSL error: tlsv1 alert access denied", kDenied, "cert-file"},
+           Case{"SSL error: certificate verify failed", kMisconfigured, "theirs"},
+           Case{"TLS/SSL error: self-signed certificate in certificate chain", kMisconfigured, "theirs"},
+           Case{"server certificate for \"a\" does not match host name \"b\"", kMisconfigured, "theirs"},
+           Case{"server does not support SSL, but SSL was required", kMisconfigured, "theirs"},
+           Case{"the server speaks no TLS here", kMisconfigured, "theirs"},
+           Case{"private key file \"reset.key\" has group or world access", kMisconfigured, "for its owner alone"},
+           Case{"certificate does not match private key file \"k\": key values mismatch", kMisconfigured, "key-file"},
+           Case{"could not read certificate file \"c\": no start line", kMisconfigured, "cert-file"},
+           Case{"TLS/SSL error: key values mismatch", kMisconfigured, "key-file"},
+           Case{"TLS/SSL error: no start line", kMisconfigured, "cert-file"},
+           Case{"SSL error: wrong version number", kMisconfigured, "ca-file"},
+           Case{"TLS/SSL error: unexpected eof while reading", kUnavailable, "doctor"},
+           Case{"TLS/SSL error: Connection reset by peer (104)", kUnavailable, "doctor"},
+           Case{"TLS/SSL error: Connection timed out", kUnavailable, "doctor"},
+           Case{"SSL error: tlsv1 alert internal error", kUnavailable, "doctor"},
+       }) {
+    CAPTURE(c.text);
+    const Error error = error_of_tls(c.text, "h:1", "said", "theirs");
+    CHECK(error.code == c.code);
+    CHECK(error.message.find("h:1") != std::string::npos);
+    CHECK(error.message.find(": said") != std::string::npos);
+    CHECK(error.next.find(c.next) != std::string::npos);
+  }
+}
+
 TEST_CASE("doctor warns of a connection that can be read on the way") {
   CHECK(encryption_finding({"10.0.0.1", 3306, ""}, false).verdict == Verdict::kWarn);
   CHECK(encryption_finding({"10.0.0.1", 3306, ""}, true, "AES").what ==

@@ -168,12 +168,15 @@ TEST_CASE("an option that forbids a statement makes a server read-only if it is 
   CHECK(message("running with the --skip-grant-tables option").find("h:3306 refused: running") == 0);
 }
 
-TEST_CASE("a certificate that will never do is no passing trouble, a broken TLS connection is") {
-  const auto code = [](const char* text) { return error_of({2026, text, true, false}, "h:3306").code; };
-  CHECK(code("TLS/SSL error: self-signed certificate in certificate chain") == ErrorCode::kMisconfigured);
-  CHECK(code("TLS/SSL error: Validation of SSL server certificate failed") == ErrorCode::kMisconfigured);
-  CHECK(code("TLS/SSL error: SSL is required, but the server does not support it") == ErrorCode::kMisconfigured);
-  CHECK(code("TLS/SSL error: Connection timed out") == ErrorCode::kUnavailable);
+TEST_CASE("files or a certificate that will never do are no passing trouble, a broken TLS connection is") {
+  const auto error = [](const char* text) { return error_of({2026, text, true, false}, "h:3306"); };
+  CHECK(error("TLS/SSL error: SSL is required, but the server does not support it").code == ErrorCode::kMisconfigured);
+  CHECK(error("TLS/SSL error: unexpected eof while reading").code == ErrorCode::kUnavailable);
+  const Error mismatch = error("TLS/SSL error: key values mismatch");
+  CHECK(mismatch.code == ErrorCode::kMisconfigured);
+  CHECK(mismatch.next.find("cert-file and key-file") == 0);
+  CHECK(error("TLS/SSL error: sslv3 alert certificate expired").code == ErrorCode::kDenied);
+  CHECK(error_of({-3, "x", true, false}, "h:3306").code == ErrorCode::kDenied);
 }
 
 TEST_CASE("limits of a server and its silence are told apart, each with what to do") {
@@ -192,7 +195,7 @@ TEST_CASE("limits of a server and its silence are told apart, each with what to 
         Case{{2020, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
         Case{{1184, "x", true, false}, ErrorCode::kUnavailable, "refused the session", "init_connect"},
         Case{{3159, "x", true, false}, ErrorCode::kDenied, "wants TLS", "ca-file=FILE"},
-        Case{{2026, "x", true, false}, ErrorCode::kUnavailable, "", "by itself is for none"},
+        Case{{2026, "certificate", true, false}, ErrorCode::kMisconfigured, "", "by itself is for none"},
         Case{{3032, "x", true, false}, ErrorCode::kUnavailable, "does not serve just now", "dlock doctor"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "LOCK TABLES"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "is it a MySQL server"},
