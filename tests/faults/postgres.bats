@@ -183,11 +183,11 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
 @test "TLS: the server's certificate is checked, ours is shown; a socket and a name that is looked up serve as well" {
   need_servers
   with_tables
-  local at paper=$DLOCK_TEST_CERTIFICATES
+  local at paper=$DLOCK_TEST_CERTIFICATES name url _
   at=127.0.0.1:$(port_of one)
   sed -i 's/^hostssl.*/hostssl all certified 127.0.0.0\/8 trust clientcert=verify-ca/' "$servers/one/data/pg_hba.conf"
   pg one 'SELECT pg_reload_conf()' >/dev/null
-  (umask 077 && cat "$paper/client.key" >client.key && cat "$paper/other-client.key" >other.key)
+  for name in client other-client expired; do (umask 077 && cat "$paper/$name.key" >"$name.key"); done
   run -0 dlock run -b "postgres://app@$at/locks?ca-file=$paper/ca.crt" k -- true
   run dlock doctor -b "postgres://app@$at/locks?ca-file=$paper/ca.crt"
   [[ $output == *'encrypted, certificate checked'* ]]
@@ -195,7 +195,20 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   [[ $stderr == *'certificate verify failed'* ]]
   run -0 dlock run -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/client.crt&key-file=$PWD/client.key" k -- true
   run -77 dlock run -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt" k -- true
-  run ! dlock run -n -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/other-client.crt&key-file=$PWD/other.key" k -- true
+  for name in other-client expired; do
+    url="postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/$name.crt&key-file=$PWD/$name.key"
+    for _ in {1..10}; do
+      run -77 --separate-stderr dlock run -n --if-unavailable run -b "$url" k -- touch ran
+      [[ $stderr == *'refused our certificate'* ]]
+    done
+  done
+  chmod 644 client.key
+  for name in client other-client; do # one that others may read, and one of another certificate
+    run -78 --separate-stderr dlock run -n --if-unavailable run \
+      -b "postgres://certified@$at/locks?ca-file=$paper/ca.crt&cert-file=$paper/client.crt&key-file=$PWD/$name.key" k -- touch ran
+    [[ $stderr == *'cert-file and key-file'* ]]
+  done
+  [ ! -e ran ]
   run -0 dlock run -b "postgres://app@localhost:$(port_of one)/locks" k -- true
   run -0 dlock run -b "postgres://app@/locks?socket=$servers/one/data/.s.PGSQL.$(port_of one)" k -- true
 }
@@ -293,6 +306,21 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   [ -z "$(pg app@pool 'SELECT pg_listening_channels()')" ]
   run dlock doctor
   [[ $output == *'is a pooler'* ]]
+}
+
+@test "logins and databases that PgBouncer refuses are no outage: 77 and 78" {
+  with_tables
+  start_pgbouncer pool one transaction md5
+  local at who
+  at=127.0.0.1:$(port_of pool)
+  run -0 dlock run -b "postgres://guarded:secret@$at/locks" k -- true
+  for who in guarded:wrong nobodyelse:secret; do
+    run -77 --separate-stderr dlock run -n --if-unavailable run -b "postgres://$who@$at/locks" k -- touch ran
+    [[ $stderr == *'refused the login'* ]]
+  done
+  run -78 --separate-stderr dlock run -n --if-unavailable run -b "postgres://guarded:secret@$at/nowhere" k -- touch ran
+  [[ $stderr == *'existing database'* ]]
+  [ ! -e ran ]
 }
 
 @test "strategy=session is refused behind a pooler: 78" {

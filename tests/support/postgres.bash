@@ -58,14 +58,14 @@ start_standby() { # NAME SERVER
 }
 promote_postgres() { pg "$1" 'SELECT pg_promote()' >/dev/null && wait_until pg_says "$1" 'SELECT pg_is_in_recovery()' f; }
 
-# PgBouncer before a server. MODE: session, transaction.
-start_pgbouncer() { # NAME SERVER MODE
+# PgBouncer before the database "locks" of a server. MODE: session, transaction. AUTH: md5, where guarded alone has a password.
+start_pgbouncer() { # NAME SERVER MODE [AUTH]
   local folder=$servers/$1 pid
   mkdir -p "$folder/data"
   some_port >"$folder/port"
-  printf '%s\n' '[databases]' "* = host=127.0.0.1 port=$(port_of "$2")" '[pgbouncer]' "listen_port=$(port_of "$1")" listen_addr=127.0.0.1 \
-    unix_socket_dir= auth_type=trust auth_file=users "pool_mode=$3" default_pool_size=2 max_client_conn=100 >"$folder/data/pgbouncer.ini"
-  printf '"%s" ""\n' app owner root >"$folder/data/users"
+  printf '%s\n' '[databases]' "locks = host=127.0.0.1 port=$(port_of "$2")" '[pgbouncer]' "listen_port=$(port_of "$1")" listen_addr=127.0.0.1 \
+    unix_socket_dir= "auth_type=${4:-trust}" auth_file=users "pool_mode=$3" default_pool_size=2 max_client_conn=100 >"$folder/data/pgbouncer.ini"
+  printf '"%s" "%s"\n' app '' owner '' root '' guarded secret >"$folder/data/users"
   open_to_postgres "$folder/data"
   (
     cd "$folder/data" || exit

@@ -81,12 +81,13 @@ pg_conn* start(const Options& options) {
   return PQconnectStartParams(names.data(), values.data(), 0);
 }
 
-/// The last words count: the server's, after what was tried.
+/// The last words count: the server's, after what was tried and where.
 Failure failed_login(pg_conn* connection) {
   std::string said = PQerrorMessage(connection);
   Failure failure{state_in(said), {}, true};
   if (failure.state.empty() && PQconnectionNeedsPassword(connection)) failure.state = "28P01";
-  for (const std::string_view before : {"FATAL:  ", "ERROR:  "}) {
+  for (const std::string_view before : {" failed: ", "FATAL:  ", "ERROR:  "}) {
+    if (before.front() == ' ' && !said.starts_with("connection to server")) continue;
     if (const auto at = said.find(before); at != std::string::npos) said.erase(0, at + before.size());
   }
   if (said.starts_with(failure.state + ":")) said.erase(0, std::min(said.size(), failure.state.size() + 2));

@@ -2,6 +2,7 @@
 #include "backends/postgres/connection/errors.h"
 
 #include <algorithm>
+#include <span>
 
 #include "lib/base/human_text.h"
 #include "lib/net/meanings.h"
@@ -10,6 +11,35 @@ namespace dlock::postgres {
 namespace {
 
 constexpr char kDoctor[] = "look at it with: dlock doctor";
+constexpr char kOfPooler[] = "08P01";
+// States that no server has.
+constexpr char kPlain[] = "plain";  ///< the server wants the password itself
+constexpr char kOther[] = "other";  ///< or a login that dlock cannot do
+
+/// What the words of a failure without a state mean, or of a pooler, which has one state for all: the first that are
+/// in it. libpq does not translate its own.
+struct Words {
+  std::string_view text, state;
+};
+constexpr Words kWordsOfLibrary[] = {{"authentication method requirement", kPlain},
+                                     {"GSSAPI", kOther},
+                                     {"SASL", kOther},
+                                     {"authentication method", kOther},
+                                     {"authentication not supported", kOther},
+                                     {"session is read-only", "25006"}};
+constexpr Words kWordsOfPooler[] = {{"authentication failed", "28000"},
+                                    {"no such user", "28000"},
+                                    {"login rejected", "28000"},
+                                    {"not allowed", "28000"},
+                                    {"no such database", "3D000"}};
+
+std::string_view state_of(const Failure& failure) {
+  if (!failure.state.empty() && failure.state != kOfPooler) return failure.state;
+  const auto words = failure.state.empty() ? std::span<const Words>(kWordsOfLibrary) : kWordsOfPooler;
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const Words& one) { return failure.text.find(one.text) != std::string::npos; });
+  return found == words.end() ? failure.state : found->state;
+}
 
 /// Unavailable is only what ends by itself, or with a new connection; a refusal for good is denied, misconfigured or
 /// unsupported. What is not here and does not cut the connection off is for good too. dlock-postgres(7) has the same
@@ -18,6 +48,10 @@ constexpr Meaning kMeanings[] = {
     {ErrorCode::kDenied, "% refused the login: ",
      "check user and password (password-file, DLOCK_PASSWORD), and pg_hba.conf there, which may want TLS (ca-file)",
      "28*"},
+    {ErrorCode::kDenied, "% asks for the password itself, which could show it; it was not sent: ",
+     "use TLS (ca-file=FILE in the URL), or scram-sha-256 in pg_hba.conf there", kPlain},
+    {ErrorCode::kDenied, "% wants a login that dlock cannot do: ",
+     "let pg_hba.conf there ask this user for a password (scram-sha-256) or a certificate", kOther},
     {ErrorCode::kDenied, "%: ", "the privileges that are needed: dlock setup --print", "42501"},
     {ErrorCode::kMisconfigured, "%: ", "name an existing database in the URL", "3D000"},
     {ErrorCode::kMisconfigured, "%: what dlock keeps its data in is missing or of another version: ",
@@ -34,21 +68,16 @@ constexpr Meaning kMeanings[] = {
     {ErrorCode::kUnavailable, "cannot reach %: ", kDoctor, "08*"},
 };
 
-/// libpq has no code for a certificate that will never do; its words are not translated (lc_messages is the server's).
-bool is_about_trust(std::string_view text) {
-  return text.find("certificate") != std::string_view::npos ||
-         text.find("does not support SSL") != std::string_view::npos;
-}
-
 Error without_state(const Failure& failure, const std::string& server, const std::string& said) {
   if (failure.timed_out) {
     return {ErrorCode::kUnavailable, server + " did not answer in time",
             "it hangs (is it a PostgreSQL server that listens there?), or a session keeps dlock's tables from all "
             "others; look with: dlock doctor"};
   }
-  if (is_about_trust(failure.text)) {
-    return {ErrorCode::kMisconfigured, "no secure connection to " + server + ": " + said,
-            "check ca-file, and that the server's certificate is for the host of the URL (or server-name)"};
+  for (const std::string_view of_tls : {"certificate", "private key", "SSL error: ", "does not support SSL"}) {
+    if (failure.text.find(of_tls) == std::string::npos) continue;
+    return error_of_tls(failure.text, server, said,
+                        "check ca-file, and that the server's certificate is for the host of the URL (or server-name)");
   }
   return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, "is the server running there?"};
 }
@@ -59,18 +88,19 @@ bool is_worth_repeating(const Failure& failure) {
   return failure.state == "40001" || failure.state == "40P01" || failure.state == "55P03";
 }
 
-bool is_read_only(const Failure& failure) { return failure.state == "25006"; }
+bool is_read_only(const Failure& failure) { return state_of(failure) == "25006"; }
 
-bool is_refused_login(const Failure& failure) { return failure.state.starts_with("28"); }
+bool is_refused_login(const Failure& failure) { return state_of(failure).starts_with("28"); }
 
 Error error_of(const Failure& failure, const std::string& server) {
   const std::string said = printable(failure.text, kForeignWords);
-  if (failure.state.empty()) return without_state(failure, server, said);
-  const std::string words = said + " (SQLSTATE " + failure.state + ")";
-  const Meaning* known = find_meaning(kMeanings, failure.state);
+  const std::string_view state = state_of(failure);
+  if (state.empty()) return without_state(failure, server, said);
+  const std::string words = failure.state.empty() ? said : said + " (SQLSTATE " + failure.state + ")";
+  const Meaning* known = find_meaning(kMeanings, state);
   if (!known) return error_without_meaning(failure.cut_off, server, words);
   Error error = dlock::error_of(*known, server, words);
-  error.undone = is_read_only(failure);
+  error.undone = failure.state == "25006";  // who cannot log in has not been answered
   return error;
 }
 
