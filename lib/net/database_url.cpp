@@ -34,7 +34,7 @@ Result<std::vector<Endpoint>> servers_of(const BackendUrl& url) {
   }
   if (!url.param("ca-file").empty())
     return Error{ErrorCode::kMisconfigured, "ca-file means nothing with socket", "leave ca-file out"};
-  return std::vector<Endpoint>{{"", 0, socket}};
+  return std::vector<Endpoint>{{"", url.hosts.empty() ? std::uint16_t{0} : url.hosts.front().port, socket}};
 }
 
 }  // namespace

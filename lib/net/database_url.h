@@ -14,7 +14,7 @@ namespace dlock {
 
 /// What the URL of a database says of its servers, one of which takes changes.
 struct DatabaseUrl {
-  std::vector<Endpoint> servers;  ///< in the order of the URL
+  std::vector<Endpoint> servers;  ///< in the order of the URL; of a socket, a port that the URL names beside it, or 0
   std::string user;               ///< whoever we are, if the URL names none
   std::string password;           ///< SECRET
   std::string password_file;      ///< read again when the server refuses the login; empty: none
