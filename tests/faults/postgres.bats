@@ -5,6 +5,7 @@
 load ../support/cli
 load ../support/faults
 load ../support/postgres
+load ../support/mounts
 
 setup() {
   set_world
@@ -288,6 +289,30 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   [[ $output == *standby* ]]
   run dlock doctor
   [[ $output == *'asynchronous standbys'* ]]
+}
+
+@test "one name with two addresses: the server that takes changes is found after one that does not, and without it there are answers" {
+  # shellcheck disable=SC2154 # of mounts_apart
+  mounts_apart || skip "no right to mount"
+  with_tables
+  as_a_rule default_transaction_read_only=on
+  local port
+  port=$(port_of one)
+  start_postgres two "listen_addresses='127.0.0.3'" "port=$port"
+  run -0 dlock setup -b "postgres://owner@127.0.0.3:$port/locks"
+  at_both() { # ADDRESS ADDRESS WORD...
+    printf '%s cluster\n' "$1" "$2" >hosts
+    run "${apart[@]}" sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh "${@:3}" -b "postgres://app@cluster:$port/locks" k
+  }
+  at_both 127.0.0.1 127.0.0.3 dlock acquire --ttl 60s
+  [ "$status" = 0 ]
+  run -0 dlock inspect -b "postgres://app@127.0.0.3:$port/locks" k
+  [[ $output == *token* ]]
+  at_both 127.0.0.1 127.0.0.2 dlock acquire --ttl 60s -n
+  [ "$status" = 69 ]
+  [[ $output == *read-only* ]]
+  at_both 127.0.0.1 127.0.0.2 dlock inspect
+  [ "$status" = 0 ]
 }
 
 # --- a pooler --------------------------------------------------------------------------------------------------------

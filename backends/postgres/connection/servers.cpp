@@ -21,30 +21,39 @@ Error Servers::failed(const Failure& failure) {
   return error;
 }
 
-Servers::Opened Servers::open_at(std::size_t index, const Address* address, const CallLimit& limit) {
+Servers::Opened Servers::open_at(std::size_t index, const Address* address, bool writable, const CallLimit& limit) {
   const Endpoint& endpoint = settings_.servers[index];
-  auto opened = Connection::open(settings_, endpoint, address, settings_.servers.size() > 1, clock_, limit);
+  auto opened = Connection::open(settings_, endpoint, address, writable, clock_, limit);
   if (auto* connection = std::get_if<0>(&opened)) return std::move(*connection);
   if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const Failure& failure = std::get<1>(opened);
   has_refused_ = has_answered(failure);
+  only_reads_ = is_read_only(failure);
   if (is_refused_login(failure)) {
     if (auto password = rotated_password(settings_.password_file, settings_.password)) {
       settings_.password = std::move(*password);
-      return open_at(index, address, limit);
+      return open_at(index, address, writable, limit);
     }
   }
   return error_of(failure, endpoint.text());
 }
 
 /// libpq would look names up by getaddrinfo(3), which nobody can stop, and give all of the time to one silent address.
+/// One name may be that of a primary and its standbys; if it has no primary, a standby answers who only asks.
 Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   const Endpoint& endpoint = settings_.servers[index];
-  if (!endpoint.socket.empty()) return open_at(index, nullptr, limit);
+  const bool several = settings_.servers.size() > 1;
+  if (!endpoint.socket.empty()) return open_at(index, nullptr, several, limit);
   TRY_ASSIGN(const auto addresses, addresses_of(endpoint, clock_, limit));
+  const Address* reads = nullptr;
   for (std::size_t left = addresses.size();; --left) {
-    auto opened = open_at(index, &addresses[addresses.size() - left], share_of(limit, clock_.now(), left));
-    if (opened || opened.error().code != ErrorCode::kUnavailable || left == 1) return opened;
+    const Address* address = &addresses[addresses.size() - left];
+    auto opened = open_at(index, address, several || addresses.size() > 1, share_of(limit, clock_.now(), left));
+    if (opened || opened.error().code != ErrorCode::kUnavailable) return opened;
+    if (only_reads_) reads = address;
+    if (left > 1) continue;
+    if (!reads || several) return opened;
+    return open_at(index, reads, false, limit);
   }
 }
 

@@ -48,12 +48,13 @@ class Servers {
  private:
   using Opened = Result<std::unique_ptr<Connection>>;
   Opened open(std::size_t index, const CallLimit& limit);
-  Opened open_at(std::size_t index, const Address* address, const CallLimit& limit);
+  Opened open_at(std::size_t index, const Address* address, bool writable, const CallLimit& limit);
 
   Settings settings_;
   Clock& clock_;
   ServingOne<Connection> one_;
   bool has_refused_ = false;
+  bool only_reads_ = false;  ///< why the last address was none
 };
 
 }  // namespace dlock::postgres
