@@ -390,6 +390,18 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+@test "session: force-release looks whose the lock is and ends that session in one statement, so that it ends no later one" {
+  with_tables log_statement=all
+  session
+  start_watched a dlock run --ttl 60s k -- section --for 30
+  wait_until begun 1
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(grep -c pg_terminate_backend "$servers/one/log")" = 1 ]
+  grep pg_terminate_backend "$servers/one/log" | grep -q 'FROM pg_locks .*application_name=\$1'
+  run -0 dlock run -n k -- true
+}
+
 # Waiters are not listed.
 wait_as_b() {
   start_watched b dlock run -q --ttl 2s k -- section

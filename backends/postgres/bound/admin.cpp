@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/postgres/bound/admin.h"
 
-#include <algorithm>
-
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::postgres {
@@ -13,15 +11,9 @@ constexpr Duration kPause = std::chrono::milliseconds(10);
 /// Of a program that takes the same lock without dlock, or of an account whose sessions ours may not see.
 Participant another_session(const HolderSession& holder) {
   Participant participant;
-  participant.owner = "session " + holder.backend;
+  participant.owner = unknown_owner(holder.backend);
   participant.note = "another " + participant.owner;
   return participant;
-}
-
-bool are_same(const std::vector<Participant>& some, const std::vector<Participant>& others) {
-  return std::equal(
-      some.begin(), some.end(), others.begin(), others.end(),
-      [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; });
 }
 
 }  // namespace
@@ -41,15 +33,14 @@ Result<LockState> BoundAdmin::inspect(const LockName& name) {
 
 Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const LockState& shown,
                                                 const std::string& /*by*/) {
-  TRY_ASSIGN(const auto now, inspect(name));
-  if (!are_same(now.holders, shown.holders)) return other_holders(name);
-  TRY_ASSIGN(auto holder, holder_session(*servers_, name, soon()));
   const CallLimit limit = soon();
-  if (holder) TRY(servers_->run("SELECT pg_terminate_backend(" + holder->backend + ")", {}, limit));
-  const std::string ended = holder ? holder->backend : "";
+  const std::string owner = shown.holders.empty() ? "" : shown.holders.front().owner;
+  TRY_ASSIGN(const auto ended, end_holder_session(*servers_, name, owner, limit));
+  TRY_ASSIGN(auto holder, holder_session(*servers_, name, limit));
+  if (!ended && (holder || !shown.holders.empty())) return other_holders(name);
   while (holder && holder->backend == ended) {
     if (runtime_.clock.now() >= limit.until)
-      return Error{ErrorCode::kUnavailable, "session " + ended + " does not end", "look at it in pg_stat_activity"};
+      return Error{ErrorCode::kUnavailable, "session " + *ended + " does not end", "look at it in pg_stat_activity"};
     runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
     TRY_ASSIGN(holder, holder_session(*servers_, name, limit));
   }

@@ -21,6 +21,8 @@ std::string lock_number(const LockName& name);
 
 /// By which a session shows whose it is, to those who may see that.
 std::string session_name(const std::string& owner);
+/// The owner of a session that does not show that.
+std::string unknown_owner(const std::string& backend);
 
 struct HolderSession {
   std::string backend;  ///< the number of its server process
@@ -28,6 +30,9 @@ struct HolderSession {
 };
 /// The session that holds the advisory lock.
 Result<std::optional<HolderSession>> holder_session(Servers& servers, const LockName& name, const CallLimit& limit);
+/// Ends that session, if `owner` still is its owner; the number of its server process.
+Result<std::optional<std::string>> end_holder_session(Servers& servers, const LockName& name, const std::string& owner,
+                                                      const CallLimit& limit);
 
 Error lives_with_its_connection();
 
