@@ -402,6 +402,26 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+records() { pg_says one "SELECT count(*) FROM dlock_rows WHERE space='session' AND text<>''" "$1"; } # HOW-MANY
+@test "session: gc removes the record of a session that has ended, and leaves that of one that lives" {
+  with_tables
+  session
+  start_watched a dlock run --ttl 60s k -- section --for 30
+  wait_until begun 1
+  end_sessions one
+  [ "$(how_ended a)" = "exit 79" ]
+  hold_lock other
+  records 2
+  run -0 dlock gc --dry-run
+  [[ $output == *k*'session that has ended'* ]]
+  records 2
+  run -0 dlock gc
+  [[ $output == *k*'session that has ended'* ]]
+  [[ $output != *other* ]]
+  records 1
+  let_go
+}
+
 # Waiters are not listed.
 wait_as_b() {
   start_watched b dlock run -q --ttl 2s k -- section

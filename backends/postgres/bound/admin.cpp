@@ -62,6 +62,22 @@ Result<void> BoundAdmin::release(const LockName& /*name*/, const Owner& /*owner*
   return lives_with_its_connection();
 }
 
+/// Whoever takes the lock meanwhile writes another version of the record.
+Result<std::vector<Swept>> BoundAdmin::collect_garbage(bool dry_run) {
+  TRY_ASSIGN(const auto filled, locks_->survey(kLockRow, Rows::Which::kFilled, soon()));
+  std::vector<Swept> swept;
+  for (const auto& [name, row] : filled.rows) {
+    TRY_ASSIGN(const auto holder, holder_session(*servers_, name, soon()));
+    if (holder) continue;
+    const Rows::Commit empty{{Rows::Change::Kind::kPut, kLockRow, row.version, ""}};
+    TRY_ASSIGN(const auto gone, dry_run ? Result<Rows::Number>(1) : locks_->commit(name, empty, soon()));
+    if (gone != 0) swept.push_back({name, "the record of a session that has ended"});
+  }
+  TRY_ASSIGN(auto rest, RowAdmin::collect_garbage(dry_run));
+  swept.insert(swept.end(), rest.begin(), rest.end());
+  return swept;
+}
+
 Result<AdminCommon::Release> BoundAdmin::take_for_ping(const LockName& name) {
   TRY(servers_->run("SELECT pg_try_advisory_lock(" + lock_number(name) + ")", {}, soon()));
   return Release([this, name]() -> Result<void> {

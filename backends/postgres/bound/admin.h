@@ -22,6 +22,8 @@ class BoundAdmin final : public PostgresAdmin {
   Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
+  /// The records of sessions that have ended, too; the locks themselves went with them.
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
 
  private:
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override {
