@@ -137,8 +137,9 @@ void BoundLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Connection* connection = servers_->current()) connection->add_interest(fds);
 }
 
+/// What has come is read, so that it wakes us once. An answer that is late is for the next renewal.
 std::optional<std::string> BoundLock::disturbed(TimePoint /*now*/) {
-  if (!ping_sent_ && servers_->current()) servers_->current()->heard();
+  if (servers_->current()) servers_->current()->heard();
   if (has_lost_connection()) return kGone;
   return std::nullopt;
 }
