@@ -27,6 +27,7 @@ Result<std::unique_ptr<LockDriver>> keep_postgres_lock(const BackendUrl& url, co
   }
   if (spec.left_to == 0 || spec.at_least > Duration(0)) return postgres::lives_with_its_connection();
   TRY(check_exclusive_only(spec, settings.store));
+  TRY(postgres::check_ttl(spec.ttl));
   std::string store = settings.store;
   return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(
       std::make_unique<postgres::BoundLock>(std::move(settings), spec, runtime), spec, std::move(store), runtime));

@@ -461,4 +461,8 @@ wait_as_b() {
   run -78 dlock run --fair k -- true
   run -78 dlock acquire --ttl 1m k
   run -78 dlock run --lock-delay 1s k -- true
+  # Said before a server is asked: it would have to end a silent session after that time.
+  run -78 --separate-stderr dlock run -n --ttl 25d -b 'postgres://app@127.0.0.1:1/locks?strategy=session' k -- true
+  [[ $stderr == *'24 d 20 h'* ]]
+  run -0 dlock run --ttl 24d k -- true
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/postgres/bound/store.h"
 
+#include <limits>
+
+#include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
 namespace dlock::postgres {
@@ -38,6 +41,16 @@ Result<std::optional<std::string>> end_holder_session(Servers& servers, const Lo
                                                " AND (application_name=$1 OR '" + unknown_owner("") + "'||pid=$2)",
                                            {session_name(owner), owner}, limit));
   return ended.empty() ? std::optional<std::string>() : std::optional(text_of(ended.front(), 0));
+}
+
+/// A shorter time at the server would give the lock away under a holder that is cut off.
+Result<void> check_ttl(Duration ttl) {
+  constexpr Duration kLongest = std::chrono::milliseconds(std::numeric_limits<std::int32_t>::max());
+  if (ttl <= kLongest) return {};
+  return Error{ErrorCode::kUnsupported,
+               "a ttl of " + human_duration(ttl) + " is more than PostgreSQL's time-out of idle sessions, " +
+                   human_duration(kLongest) + " at most",
+               "choose a ttl of 24 d or less, or use strategy=lease"};
 }
 
 Error lives_with_its_connection() {

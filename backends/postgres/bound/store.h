@@ -34,6 +34,9 @@ Result<std::optional<HolderSession>> holder_session(Servers& servers, const Lock
 Result<std::optional<std::string>> end_holder_session(Servers& servers, const LockName& name, const std::string& owner,
                                                       const CallLimit& limit);
 
+/// Unsupported for a ttl after which no server can be told to end a silent session.
+Result<void> check_ttl(Duration ttl);
+
 Error lives_with_its_connection();
 
 }  // namespace dlock::postgres
