@@ -156,6 +156,27 @@ as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
   run -0 dlock inspect -b "postgres://reader:reader-secret@$at/locks"
 }
 
+@test "the rights that setup --print names are all that is needed, and doctor says which are missing" {
+  with_tables
+  pg one 'REVOKE EXECUTE ON FUNCTION dlock_commit, dlock_sum FROM PUBLIC'
+  run -77 --separate-stderr dlock run -n k -- true
+  [[ $stderr == *'dlock setup --print'* ]]
+  run -77 dlock doctor
+  [[ $output == *dlock_commit* ]]
+  pg one 'REVOKE USAGE ON SCHEMA public FROM PUBLIC'
+  run -77 dlock doctor
+  [[ $output == *'may not use the schema public'* ]]
+  run -78 --separate-stderr dlock setup
+  [[ $stderr == *search_path* ]]
+  pg one 'REVOKE ALL ON dlock_rows FROM app'
+  pg one "$(dlock setup --print | sed -n 's/^-- GRANT/GRANT/p')"
+  run -0 dlock run -n k -- true
+  run -0 dlock stock create phone --quantity 1
+  run -0 dlock stock take phone
+  run dlock doctor
+  [[ $output == *'this user may change it'* ]]
+}
+
 @test "nothing is read from PG* variables, ~/.pgpass or ~/.pg_service.conf, and the command has them" {
   with_tables
   echo "*:*:*:*:secret" >"$HOME/.pgpass"

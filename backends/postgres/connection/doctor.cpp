@@ -17,8 +17,9 @@ constexpr char kAskSettings[] =
     "current_setting('synchronous_standby_names')='' AND EXISTS(SELECT FROM pg_stat_replication),"
     "current_setting('max_connections'),current_setting('server_version'),"
     "CASE WHEN to_regclass('dlock_rows') IS NULL THEN true ELSE"
-    " (SELECT bool_and(has_table_privilege('dlock_rows',r)) FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS r) "
-    "END";
+    " (SELECT bool_and(has_table_privilege('dlock_rows',r)) FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS r)"
+    " AND (SELECT bool_and(has_function_privilege(oid,'EXECUTE')) FROM pg_proc"
+    " WHERE oid IN (to_regproc('dlock_commit'),to_regproc('dlock_sum'))) END";
 enum Column : std::uint8_t { kClock, kVersion, kReadOnly, kFsync, kPages, kAsynchronous, kMost, kVersionText, kRights };
 
 Settings only(const Settings& settings, const Endpoint& server) {
@@ -100,7 +101,7 @@ class Examination {
     add(Finding::ok(name_ + "the table of dlock exists"));
     if (has_rights) add(Finding::ok(name_ + "this user may change it"));
     else
-      add(Finding::fail(name_ + "this user may not change the table dlock_rows",
+      add(Finding::fail(name_ + "this user may not change the table dlock_rows, or not by dlock_commit and dlock_sum",
                         "the privileges that are needed: dlock setup --print", ErrorCode::kDenied));
   }
 

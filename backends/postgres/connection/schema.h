@@ -20,7 +20,7 @@ std::string setup_script();
 /// another version.
 Result<std::string> set_up(Servers& servers, const CallLimit& limit);
 
-/// Whether what is there is what this dlock needs.
+/// Whether what is there is what this dlock needs. Denied where this account may not see it.
 Result<void> check_schema(Servers& servers, const CallLimit& limit);
 
 }  // namespace dlock::postgres

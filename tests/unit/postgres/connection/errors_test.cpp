@@ -40,6 +40,7 @@ TEST_CASE("what libpq or a pooler refuses by words alone is no outage; what ends
            Case{"08P01", "server login has been failing, try again later", kUnavailable, "doctor"},
            Case{"08P01", "client_login_timeout (server down)", kUnavailable, "doctor"},
            Case{"08006", "no such user", kUnavailable, "doctor"},
+           Case{"3F000", "no schema has been selected to create in", kMisconfigured, "search_path"},
            Case{"28P01", "password authentication failed", kDenied, "password-file"},
        }) {
     CAPTURE(c.text);
