@@ -180,3 +180,8 @@ in_yaml() { # FILE EXPRESSION
     grep -q "^$metric{" "$stage/dlock.prom" || { echo "nothing is called $metric"; return 1; }
   done
 }
+
+@test "Prometheus: a job that one of several machines has done is done" {
+  said=$(in_yaml prometheus/dlock.rules.yml '[one["expr"] for one in d["groups"][0]["rules"] if one["alert"] == "JobNotDone"][0]')
+  [[ $said == *'time() - max by (key) (dlock_last_success_timestamp_seconds{key="backup"}) > '* ]]
+}
