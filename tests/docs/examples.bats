@@ -33,13 +33,21 @@ report under catalogue" ]
   [ ! -s "$calls" ]
 }
 
-@test "systemd: ExecStart runs the job under its lock" {
+@test "systemd: ExecStart runs the job under its lock, once a day" {
   recorded "$stage/bin/backup"
-  command=$(sed -n 's/^ExecStart=//p' "$root/examples/systemd/nightly.service")
-  command=${command//%n/nightly.service}
-  command=${command/#\/usr\/bin\//}
-  sh -c "${command/\/usr\/local\/bin\//$stage/bin/}"
+  command=$(sed -n 's/^ExecStart=//; T; s/%n/nightly.service/g; s/%%/%/g; p' "$root/examples/systemd/nightly.service")
+  for host in one another; do
+    sh -c "${command/\/usr\/local\/bin\//$stage/bin/}"
+  done
   [ "$(cat "$calls")" = "backup --all under backup" ]
+}
+
+# Not so on the locks of each machine, which is what they use before they name a server.
+@test "what runs on several hosts says which server they share" {
+  for file in crontab systemd/nightly.service; do
+    grep -q '^#.*default-backend in /etc/dlock/config.toml' "$root/examples/$file" || { echo "$file"; return 1; }
+  done
+  grep -q '^default-backend = ' "$root/examples/dlock.toml"
 }
 
 # The lines of script: of one job.
