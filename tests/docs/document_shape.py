@@ -14,6 +14,7 @@ schedule = lambda value: text(value) and len(value.split()) == 5
 one_of = lambda *words: lambda value: value in words
 environment = lambda value: all(text(one.get("name")) and ("value" in one) != ("valueFrom" in one) for one in value)
 steps = lambda value: all(text(one.get("run")) != text(one.get("uses")) for one in value)
+rules = lambda value: isinstance(value, list) and value != [] and all(text(one.get("if")) for one in value)
 
 POD = "spec.jobTemplate.spec.template.spec"
 YAML = {
@@ -33,7 +34,7 @@ YAML = {
     },
     # YAML 1.1 reads the key `on` as a boolean.
     "github-actions.yml": {"True": lambda value: value != {}, "jobs.deploy.runs-on": text, "jobs.deploy.steps": steps, "jobs.preview.steps": steps},
-    "gitlab-ci.yml": {"deploy.script": texts, "migrate.script": texts},
+    "gitlab-ci.yml": {"deploy.script": texts, "deploy.rules": rules, "migrate.script": texts, "migrate.rules": rules},
     "ansible.yml": {"0.hosts": text, "0.tasks.0.name": text, "0.tasks.0.ansible.builtin.command.argv": texts},
 }
 
@@ -59,13 +60,13 @@ def wrong_in_yaml(document, rules):
 
 
 def wrong_in_jenkinsfile(said):
-    """Declarative: pipeline { agent, stages { stage { steps } } }."""
+    """Declarative: pipeline { agent, stages { stage { when, if there is a condition; steps } } }."""
     bare = re.sub(r"//.*|'[^'\n]*'|\"[^\"\n]*\"", "", said)
     if bare.count("{") != bare.count("}"):
         yield "braces"
     for name, pattern in {
         "agent": r"pipeline\s*{\s*agent\b",
-        "steps": r"stages\s*{\s*stage\(\)\s*{\s*steps\s*{\s*sh\b",
+        "steps": r"stages\s*{\s*stage\(\)\s*{\s*(when\s*{\s*(branch|not\s*{\s*branch\s*})\s*}\s*)?steps\s*{\s*sh\b",
     }.items():
         if not re.search(pattern, bare):
             yield name

@@ -107,6 +107,8 @@ in_yaml() { # FILE EXPRESSION
   broken ansible.yml '/hosts:/d' 0.hosts
   broken Jenkinsfile 's/agent any//' agent
   broken Jenkinsfile '$d' braces
+  broken Jenkinsfile 's/branch .main./branches/' steps
+  broken gitlab-ci.yml 's/- if:/- unless:/' deploy.rules
   broken Dockerfile 's/^FROM/FORM/' FORM
 }
 
@@ -146,6 +148,18 @@ in_yaml() { # FILE EXPRESSION
   recorded "$stage/deploy.sh"
   BUILD_TAG=shop-7 BRANCH_NAME=fix sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"
   [ "$(cat "$calls")" = $'deploy.sh --all under deploy/prod\ndeploy.sh --all under preview/fix' ]
+}
+
+@test "in each CI system only the main branch deploys to production, and each other one has a preview" {
+  conditions() { # FILE EXPRESSION: of the jobs by what they run, sorted
+    in_yaml "$1" "'\\n'.join(sorted({('preview ' if 'preview/' in str(one) else 'prod ') + $2 for one in $3}))"
+  }
+  [ "$(conditions gitlab-ci.yml 'one["rules"][0]["if"]' 'd.values()')" = 'preview $CI_COMMIT_BRANCH && $CI_COMMIT_BRANCH != $CI_DEFAULT_BRANCH
+prod $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH' ]
+  [ "$(conditions github-actions.yml 'one["if"]' 'd["jobs"].values()')" = "preview github.ref_name != 'main'
+prod github.ref_name == 'main'" ]
+  [ "$(sed -nE '/^    stage/{N; s/\n */ /; s/^ *//; p}' "$root/examples/Jenkinsfile")" = "stage('deploy') { when { branch 'main' }
+stage('preview') { when { not { branch 'main' } }" ]
 }
 
 @test "Docker: dlock as process 1 runs the job, passes TERM on, reaps orphans and ends as the job did" {
