@@ -33,7 +33,14 @@ YAML = {
         f"{POD}.containers.0.env": environment,
     },
     # YAML 1.1 reads the key `on` as a boolean.
-    "github-actions.yml": {"True": lambda value: value != {}, "jobs.deploy.runs-on": text, "jobs.deploy.steps": steps, "jobs.preview.steps": steps},
+    "github-actions.yml": {
+        "True": lambda value: value != {},
+        "jobs.deploy.runs-on": text,
+        "jobs.deploy.container": one_of("debian:12", "debian:13"),
+        "jobs.deploy.steps": steps,
+        "jobs.preview.container": one_of("debian:12", "debian:13"),
+        "jobs.preview.steps": steps,
+    },
     "gitlab-ci.yml": {"deploy.script": texts, "deploy.rules": rules, "migrate.script": texts, "migrate.rules": rules},
     "ansible.yml": {"0.hosts": text, "0.tasks.0.name": text, "0.tasks.0.ansible.builtin.command.argv": texts},
 }

@@ -104,6 +104,7 @@ in_yaml() { # FILE EXPRESSION
   broken kubernetes-cronjob.yml 's/-E, "0"/-E, 0/' spec.jobTemplate.spec.template.spec.containers.0.command
   broken kubernetes-cronjob.yml '/restartPolicy/d' spec.jobTemplate.spec.template.spec.restartPolicy
   broken github-actions.yml 's/- uses: .*/- name: x/' jobs.deploy.steps
+  broken github-actions.yml '/container:/d' jobs.deploy.container
   broken ansible.yml '/hosts:/d' 0.hosts
   broken Jenkinsfile 's/agent any//' agent
   broken Jenkinsfile '$d' braces
@@ -120,6 +121,20 @@ in_yaml() { # FILE EXPRESSION
   GITHUB_RUN_ID=8 GITHUB_REF_NAME=fix bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["preview"]["steps"][-1]["run"]')"
   [ "$(tail -n 1 "$calls")" = "deploy.sh --all under preview/fix" ]
   [ "$(in_yaml github-actions.yml 'sorted(d["jobs"]["deploy"]["env"])')" = "['DLOCK_BACKEND', 'DLOCK_PASSWORD']" ]
+}
+
+@test "GitHub Actions: each job installs the packages in Debian's container, which is root's and has no lists" {
+  printf '#!/bin/sh\necho "apt-get $*" >>"$calls"\n' >"$stage/bin/apt-get"
+  chmod +x "$stage/bin/apt-get"
+  ln -s /bin/false "$stage/bin/sudo"
+  mkdir "$stage/packages"
+  touch "$stage"/packages/dlock{,-redis}_1_amd64.deb
+  for job in deploy preview; do
+    : >"$calls"
+    sh -e -c "$(in_yaml github-actions.yml "d['jobs']['$job']['steps'][1]['run']")"
+    [ "$(cat "$calls")" = "apt-get update
+apt-get install -y --no-install-recommends ca-certificates ./packages/dlock_1_amd64.deb ./packages/dlock-redis_1_amd64.deb" ]
+  done
 }
 
 @test "Kubernetes: the container runs its job under the lock, and one that finds it taken ends with 0" {
