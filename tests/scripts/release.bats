@@ -11,7 +11,8 @@ setup() {
   cp "$root"/scripts/{release,compiler-cache.bash} "$tree/scripts/"
   # Packages and tarball are built elsewhere (tests/package).
   printf '#!/bin/sh\nmkdir -p "$1"\necho same >"$1/dlock_7.8.9-1_any.deb"\n' >"$tree/scripts/package"
-  printf '#!/bin/sh\nmkdir -p build/release\necho all >build/release/dlock-7.8.9-linux-any.tar.gz\n' >"$BATS_TEST_TMPDIR/bin/cmake"
+  printf '#!/bin/sh\nmkdir -p build/release\necho all >"build/release/dlock-$(%s -P cmake/version.cmake 2>&1)-linux-any.tar.gz"\n' \
+    "$(command -v cmake)" >"$BATS_TEST_TMPDIR/bin/cmake"
   chmod +x "$tree/scripts/package" "$BATS_TEST_TMPDIR/bin/cmake"
   cd "$tree" || return
   git init -q .
@@ -20,6 +21,7 @@ setup() {
   sed -i "1s/.*/dlock (7.8.9-1) unstable; urgency=medium/; s/^ -- .*/ -- A Person <person@debian.example>  $(LC_ALL=C date --utc '+%a, %d %b %Y %T +0000')/" debian/changelog
   sed -i 's/^Maintainer: .*/Maintainer: A Person <person@debian.example>/; s,^Homepage: .*,Homepage: https://dlock.example/,' debian/control
   commit
+  git tag v7.8.8 # the release before
 }
 
 commit() { git add -A && git -c user.name=n -c user.email=e@example.org commit -q --allow-empty -m c; }
