@@ -20,6 +20,7 @@ setup() {
   sed -i "0,/^## .*/s//## 7.8.9 ($(date --utc +%F))/" CHANGELOG.md
   sed -i "1s/.*/dlock (7.8.9-1) unstable; urgency=medium/; s/^ -- .*/ -- A Person <person@debian.example>  $(LC_ALL=C date --utc '+%a, %d %b %Y %T +0000')/" debian/changelog
   sed -i 's/^Maintainer: .*/Maintainer: A Person <person@debian.example>/; s,^Homepage: .*,Homepage: https://dlock.example/,' debian/control
+  sed -i 's/dlock@example.org/person@debian.example/; s,https://dlock.example.org/,https://dlock.example/,' debian/{copyright,watch}
   commit
   git tag v7.8.8 # the release before
 }
@@ -67,6 +68,10 @@ name two maintainers: set both
 sed -i 's/^Maintainer: .*/Maintainer: B Person <person@debian.example>/' debian/control
 debian/control has placeholders of example.org
 sed -i 's,^Homepage: .*,Homepage: https://dlock.example.org/,' debian/control
+debian/copyright has placeholders of example.org
+sed -i 's,^Source: .*,Source: https://dlock.example.org/,' debian/copyright
+debian/watch has placeholders of example.org
+sed -i 's,https://dlock.example/tags,https://dlock.example.org/tags,' debian/watch
 man/dlock.7.scd: 
 sed -i '1s/.*/no title/' man/dlock.7.scd
 END
