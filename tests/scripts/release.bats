@@ -85,12 +85,24 @@ END
   [[ $output == *"today's is '7.9.0-1 ("* ]]
 }
 
-@test "without --skip-check the whole check has to pass" {
-  printf '#!/bin/sh\necho "check $*"\nexit 1\n' >scripts/check
+i_am() { printf '#!/bin/sh\necho %s\n' "$1" >"$BATS_TEST_TMPDIR/bin/id" && chmod +x "$BATS_TEST_TMPDIR/bin/id"; } # USER-ID
+
+@test "without --skip-check the whole check has to pass, with nothing skipped" {
+  i_am 0
+  printf '#!/bin/sh\necho "check $* CI=$CI"\nexit 1\n' >scripts/check
   chmod +x scripts/check
   commit
+  unset CI
   run -1 release "$BATS_TEST_TMPDIR/out"
-  [ "$output" = 'check --all' ]
+  [ "$output" = 'check --all CI=true' ]
+}
+
+@test "who is not root cannot check everything, and has to say that it was done" {
+  i_am 1000
+  run -78 release "$BATS_TEST_TMPDIR/out"
+  [[ $output == "release: only root "*"sudo scripts/release"*--skip-check* ]]
+  [ "${#lines[@]}" = 1 ]
+  run -0 release --skip-check "$BATS_TEST_TMPDIR/out"
 }
 
 @test "two builds that differ are no release" {
