@@ -101,6 +101,7 @@ module=usr/libexec/dlock/dlock-tls.so
   [ "$(grep -m 1 '^## [0-9]' "$root/CHANGELOG.md")" = "## ${version%-*} ($date)" ]
 }
 
+# The second one has the objects of the first one from the compiler cache; scripts/release compiles it anew.
 # bats test_tags=all
 @test "two builds in different folders give identical packages, and no program knows where it was built" {
   for program in $(programs); do run ! grep --text -e "$root" -e "$packages" -e dlock-package "$program"; done

@@ -112,3 +112,12 @@ i_am() { printf '#!/bin/sh\necho %s\n' "$1" >"$BATS_TEST_TMPDIR/bin/id" && chmod
   [[ $output == *"two builds of dlock_7.8.9-1_any.deb differ"* ]]
   [ ! -e "$BATS_TEST_TMPDIR/out" ]
 }
+
+@test "the second build has no object of the first one, and no folder of its depth" {
+  unset CCACHE_DISABLE
+  export builds=$BATS_TEST_TMPDIR/builds
+  sed -i '1a echo "${CCACHE_DISABLE-cached} ${TMPDIR#*/dlock-release.??????}" >>"$builds"' scripts/package
+  commit
+  run -0 release --skip-check "$BATS_TEST_TMPDIR/out"
+  [ "$(cat "$builds")" = $'cached \n1 /other' ]
+}
