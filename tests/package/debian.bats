@@ -87,6 +87,20 @@ module=usr/libexec/dlock/dlock-tls.so
   done
 }
 
+@test "each package names what its licence asks to keep the source of: glibc in dlock, which is static, and MySQL's connector" {
+  declare -A wanted=([dlock]='glibc' [dlock-mysql]='mysql-connector-c\+\+')
+  for file in "$packages"/*.deb; do
+    package=$(dpkg-deb -f "$file" Package)
+    field=$(dpkg-deb -f "$file" Built-Using)
+    if [ "${wanted[$package]-}" ]; then
+      [[ $field =~ ^${wanted[$package]}\ \(=\ [0-9][^\ ]*\)$ ]] || { echo "$package: $field"; return 1; }
+    else
+      [ "$field" = "" ] || { echo "$package: $field"; return 1; }
+    fi
+    [[ ", $(dpkg-deb -f "$file" Static-Built-Using)," == *", $field"* ]]
+  done
+}
+
 @test "the changelog is in Debian's form, and packs the newest release of CHANGELOG.md, of its day" {
   for file in "$packages"/*.deb; do
     zcat "$tree/usr/share/doc/$(dpkg-deb -f "$file" Package)/changelog.Debian.gz" >"$BATS_TEST_TMPDIR/changelog"
