@@ -59,10 +59,12 @@ unpack() { # PACKAGE...
   "$dlock" stock create phone --quantity 1
 }
 
-@test "the package is named as Debian names it and depends on nothing" {
+@test "the package is named as Debian names it and depends on nothing but what makes its group" {
   [ "$(basename "$package")" = "dlock_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
   [ "$(dpkg-deb -f "$package" Package)" = dlock ]
-  [ -z "$(dpkg-deb -f "$package" Depends)" ]
+  [ "$(dpkg-deb -f "$package" Depends)" = passwd ]
+  run -0 dpkg-deb -I "$package" postinst
+  [[ $output == *'  groupadd '* ]]
   [[ "$(dpkg-deb -f "$package" Homepage)" == https://* ]]
   unpack "$package"
   run ldd "$tree/usr/bin/dlock"
