@@ -17,7 +17,13 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     VERBATIM)
   add_custom_target(completions ALL DEPENDS ${completions}/dlock ${completions}/_dlock ${completions}/dlock.fish)
   install(FILES ${completions}/dlock DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT dlock)
-  install(FILES ${completions}/_dlock DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT dlock)
+  # Debian's packages have a folder of their own, which zsh knows only in /usr. The prefix is known when it is installed.
+  install(CODE "
+    set(zsh site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+      set(zsh vendor-completions)
+    endif()
+    file(INSTALL \"${completions}/_dlock\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh}\")" COMPONENT dlock)
   install(FILES ${completions}/dlock.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT dlock)
 endif()
 

@@ -57,6 +57,8 @@ unpack() { # PACKAGE...
   export DLOCK_BACKEND=local:$BATS_TEST_TMPDIR/locks
   [ "$("$dlock" run k -- printenv DLOCK_KEY)" = k ]
   "$dlock" stock create phone --quantity 1
+  # Where zsh looks below /usr/local; vendor-completions it knows only in /usr.
+  [ -s "$BATS_TEST_TMPDIR/${tarball%.tar.gz}/share/zsh/site-functions/_dlock" ]
 }
 
 @test "the package is named as Debian names it and depends on nothing but what makes its group" {
