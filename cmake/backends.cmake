@@ -187,7 +187,7 @@ endfunction()
 
 # A library of a Debian package; its absence is told by the package's name. FILE says which: libNAME.so, whose security
 # updates need no new dlock, unless the manual of packagers (debian/README.source) has a reason for the archive. With a
-# MODULE of pkg-config, what stands behind an archive on the linker's command line is what the package says
+# MODULE of pkg-config, what stands after an archive on the linker's command line is what the package says
 # (Libs.private, Requires.private).
 function(dlock_find_library target file header package)
   find_library(${target}_LIBRARY ${file})
@@ -195,7 +195,7 @@ function(dlock_find_library target file header package)
   if(NOT ${target}_LIBRARY OR NOT ${target}_INCLUDE)
     message(FATAL_ERROR "${header} or ${file} is missing: apt install ${package} (all packages: scripts/packages.txt)")
   endif()
-  # Imported, so that what it stands on (target_link_libraries) comes behind it on every command line of the linker.
+  # Imported, so that what it stands on (target_link_libraries) comes after it on every command line of the linker.
   add_library(${target} UNKNOWN IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_LIBRARY})
   target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ROOM/scripts/NAME.lua or .sql of a backend becomes the constant ROOM_scripts::kName of the header backends/BACKEND/ROOM/scripts.h,
 # which lies below build/PRESET/generated. In a script a line of its own, "--- include parts/PART.lua", stands for that
-# file, the first time; "--- after OTHER.lua" only says behind which text the program puts it (scripts/lint lua).
+# file, the first time; "--- after OTHER.lua" only says after which text the program puts it (scripts/lint lua).
 # A comment has a line of its own, no string has a ' in it, and no statement begins with a parenthesis. Of NAME.sql only
 # the comments are left out.
 

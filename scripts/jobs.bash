@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
-# first command that fails, whatever stands behind that, and a job in which a command failed has failed. One that does not
+# first command that fails, whatever stands after that, and a job in which a command failed has failed. One that does not
 # end is ended after $job_limit seconds (of a quiet machine; $job_limit_most of any), with what it ran at that moment in its
 # log; and every job once all together have taken $run_limit. What a job writes to $logs/NAME/env is the environment of those
 # that need it.
@@ -85,7 +85,7 @@ run_jobs() { # LANES [MOST]
   local next
   while [ ${#job_queue[@]} -gt 0 ] || [ ${#job_of_pid[@]} -gt 0 ]; do
     find_next_job "$@"
-    # Not as a condition: below one, bash goes on behind a command that fails, whatever `set -e` says.
+    # Not as a condition: below one, bash goes on after a command that fails, whatever `set -e` says.
     if [ "$next" ]; then start_job "$next"; else reap; fi
   done
   report_not_run
@@ -330,7 +330,7 @@ count_doctest() {
     END { if ((status != 0 && failed == 0) || !seen || passed + failed == 0) failed++; print passed + 0, failed + 0, skipped + 0 }' "$1"
 }
 
-# A part of a doctest program: what belongs to the other parts is no skip, nor is what a backend may leave out
+# A part of a doctest program: what belongs to the other parts is not a skip, nor is what a backend may leave out
 # (tests/conformance/skips.txt).
 count_part() {
   local counts
