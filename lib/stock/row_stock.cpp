@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lib/base/random.h"
 #include "lib/stock/stock_calls.h"
 #include "lib/stock/stock_decisions.h"
 #include "lib/stock/stock_keeping.h"
@@ -17,8 +18,10 @@ namespace {
 using State = RequestRecord::State;
 
 constexpr int kAllLocksOnceIn = 8;  ///< looks that could also show that a stock is short
+constexpr int kChances = 1 << 16;
 constexpr Duration kSweepPause = std::chrono::seconds(1);
-constexpr Duration kLongestTurn = std::chrono::seconds(1);  ///< waited for
+constexpr Duration kAllLocksPause = std::chrono::seconds(1);  ///< between two looks of a waiter at all locks
+constexpr Duration kLongestTurn = std::chrono::seconds(1);    ///< waited for
 
 class RowStock final : public Stock {
  public:
@@ -51,6 +54,7 @@ class RowStock final : public Stock {
                 const CallLimit& limit) override {
     const auto ours = in_vain_ ? StockCalls::LockTurn() : calls_.turn_of_lock(stock, turn.segment, kLongestTurn, limit);
     turn_ = ours.segment;
+    if (locked_out_) locked_out_->waits = true;
     in_vain_ = in_vain_ || (ours.queues && !turn_);
     const bool goes_on = ours.queues ? !limit.control || !limit.control->stop_requested()
                                      : calls_.wait_for(stock, lock_row(turn.segment), pause, limit);
@@ -95,6 +99,9 @@ class RowStock final : public Stock {
 
   void deduct(const LockName& name, Steps& steps, const std::vector<Wish>& wishes, const CallLimit& limit);
   std::optional<int> take_turn(const StockRequest& request, const Wish& wish, const CallLimit& limit);
+  StockAnswer lock_out(const LockName& id, const StockInProgress::Turn& turn);
+  bool is_asked_at_once(const LockName& id) const;
+  bool wants_all_locks(const LockName& id) const;
   Result<StockAnswer> deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit);
   void settle_refunds(const LockName& name, Steps& steps, const std::vector<StockRefund>& refunds,
                       const CallLimit& limit);
@@ -111,8 +118,15 @@ class RowStock final : public Stock {
                           const CallLimit& limit);
   bool is_aside(const StockRequest& request, const Owner& owner) const;
 
+  struct LockedOut {
+    LockName id;
+    bool waits = false;  ///< since then
+    TimePoint all_at{};  ///< when it looks at all locks
+  };
+
   StockCalls calls_;
   std::optional<Aside> aside_;                          ///< the last reservation of ours
+  std::optional<LockedOut> locked_out_;                 ///< the request that was locked out last
   std::optional<std::pair<LockName, int>> waited_for_;  ///< the request that was locked out last, and of which segment
   std::optional<int> turn_;                             ///< the segment whose lock's turn has come to us
   bool in_vain_ = false;    ///< it did not come, or somebody else had the lock: next, the rows are looked at
@@ -188,11 +202,28 @@ void RowStock::sweep_for(const LockName& name, Steps& steps, const CallLimit& li
   }
 }
 
+bool RowStock::is_asked_at_once(const LockName& id) const {
+  return locked_out_ && locked_out_->id == id && !locked_out_->waits;
+}
+
+/// A waiter looks at a few locks, which others may hold for long: now and then, and before it gives up, at all of them.
+bool RowStock::wants_all_locks(const LockName& id) const {
+  return is_asked_at_once(id) || (locked_out_ && locked_out_->id == id && calls_.now() >= locked_out_->all_at);
+}
+
+StockAnswer RowStock::lock_out(const LockName& id, const StockInProgress::Turn& turn) {
+  const bool goes_on = locked_out_ && locked_out_->id == id && !turn.of_all;
+  locked_out_ = LockedOut{id, false, goes_on ? locked_out_->all_at : calls_.now() + kAllLocksPause};
+  waited_for_ = {id, turn.segment};
+  return StockInProgress{turn};
+}
+
 /// For a request that wants a lock and has not waited for one, where the store has queues for them. If the turn of none
 /// is free: of which one it is to wait for.
 std::optional<int> RowStock::take_turn(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
   const bool looks = std::exchange(in_vain_, false);
-  if (!wish.locks || looks || waited_for_ == std::pair(request.id, wish.start)) return std::nullopt;
+  if (!wish.locks || looks || is_asked_at_once(request.id)) return std::nullopt;
+  if (waited_for_ == std::pair(request.id, wish.start)) return std::nullopt;
   const auto turn = calls_.turn_of_lock(request.stock, wish.start, Duration(0), limit);
   turn_ = turn.segment;
   if (!turn.queues || turn_) return std::nullopt;
@@ -200,10 +231,7 @@ std::optional<int> RowStock::take_turn(const StockRequest& request, const Wish& 
 }
 
 Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
-  if (const auto busy = take_turn(request, wish, limit)) {
-    waited_for_ = {request.id, *busy};
-    return StockAnswer(StockInProgress{StockInProgress::Turn{*busy, Duration(0)}});
-  }
+  if (const auto busy = take_turn(request, wish, limit)) return lock_out(request.id, {*busy, Duration(0)});
   const bool had_turn = turn_.has_value();
   Steps steps{{request.id}};
   deduct(request.stock, steps, {wish}, limit);
@@ -212,8 +240,7 @@ Result<StockAnswer> RowStock::deduct_one(const StockRequest& request, const Wish
   if (const auto* by = std::get_if<StockShort>(&*answer)) return StockAnswer(*by);
   if (const auto* by = std::get_if<StockInProgress>(&*answer)) {
     in_vain_ = by->locked && had_turn;
-    if (by->locked) waited_for_ = {request.id, by->locked->segment};
-    return StockAnswer(*by);
+    return by->locked ? lock_out(request.id, *by->locked) : StockAnswer(*by);
   }
   auto* taken = std::get_if<StockTaken>(&*answer);
   aside_.reset();
@@ -231,12 +258,15 @@ void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish
   Wish one = wishes.front();
   const auto turn = std::exchange(turn_, std::nullopt);
   const bool waited = std::exchange(waited_for_, std::nullopt) == std::pair(steps.front().id, one.start);
-  const bool comes_back = waited || turn;
+  const bool all = wants_all_locks(steps.front().id);
+  const bool comes_back = (waited || turn) && !is_asked_at_once(steps.front().id);
   one.start = turn.value_or(one.start);
+  if (one.locks) one.chance = static_cast<int>(spread_below(kChances));
   const auto sight_of = [&](int races) -> std::optional<Sight> {
     if (races == 0 && (!one.locks || comes_back)) return std::nullopt;
     if (!one.locks) return Sight{true};
-    return Sight{(!comes_back && one.start % kAllLocksOnceIn == 0) || steps.front().wants_all, one.start};
+    const bool by_chance = !comes_back && one.start % kAllLocksOnceIn == 0;
+    return Sight{all || by_chance || steps.front().wants_all, one.start};
   };
   const auto decide = [&](StockLook& look, int races, std::size_t i) {
     return decide_take(name, look, races, steps[i], i == 0 ? one : wishes[i]);

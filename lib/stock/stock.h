@@ -73,6 +73,7 @@ struct StockInProgress {
   struct Turn {
     int segment = 0;
     Duration in{0};
+    bool of_all = false;  ///< all locks were looked at; else another one may be free
   };
   std::optional<Turn> locked = {};
 };
@@ -137,7 +138,8 @@ class Stock {
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
   /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.
-  /// With request.locks from segments alone whose lock no other reservation holds.
+  /// With request.locks from segments alone whose lock no other reservation holds: it may look at some locks only, but
+  /// at all of them (Turn::of_all) when it is asked again at once.
   virtual Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
                                       const CallLimit& limit) = 0;
   /// Makes a reservation end `ttl` from now. Lost if it is over.

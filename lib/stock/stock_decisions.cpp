@@ -37,7 +37,7 @@ Rows::Commit answer_known(const LockName& name, const StockLook& look, Step& ste
 }
 
 Rows::Commit wait_for_locks(const StockLook& look, Step& step, const Wish& wish) {
-  step.promised = StockInProgress{look.turn(wish.start)};
+  step.promised = StockInProgress{look.turn(wish.chance)};
   step.unmet = look.has_old_locks();
   if (!step.unmet) step.answer = step.promised;
   return {};

@@ -31,6 +31,7 @@ struct Wish {
   bool locks = false;
   const Owner* owner = nullptr;
   Duration ttl{0};
+  int chance = 0;  ///< says which lock it waits for if none is free
 };
 
 /// The first of `steps` that can be decided on together: of one kind, each of another request.

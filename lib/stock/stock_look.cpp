@@ -101,7 +101,8 @@ StockInProgress::Turn StockLook::turn(int by_chance) const {
   }
   if (held.empty()) return {};
   const auto& [segment, since] = held[static_cast<std::size_t>(by_chance) % held.size()];
-  return {segment, std::chrono::microseconds(since - first)};
+  const bool of_all = head && locks.size() >= static_cast<std::size_t>(head->segments);
+  return {segment, std::chrono::microseconds(since - first), of_all};
 }
 
 bool StockLook::has_old_locks() const {

@@ -2,6 +2,7 @@
 #include "lib/stock/taking.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/random.h"
 #include "lib/lock/patience.h"
@@ -66,8 +67,9 @@ class Taking {
         patience_.reached();
         why_.reset();
         if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
-        if (auto over = refused(*answer)) return std::move(*over);
         if (const auto* by = std::get_if<StockInProgress>(&*answer)) turn_ = by->locked;
+        if (looks_at_all()) continue;
+        if (auto over = refused(*answer)) return std::move(*over);
       }
       if (!wait()) return cancelled();
     }
@@ -99,8 +101,13 @@ class Taking {
     return patience_.is_long_outage(now) || patience_.is_over(now) ? why_ : std::nullopt;
   }
 
+  bool is_last() const { return patience_.is_once() || patience_.is_over(clock_.now()); }
+
+  /// Before who was locked out gives up.
+  bool looks_at_all() { return is_last() && turn_ && !turn_->of_all && !std::exchange(looked_at_all_, true); }
+
   std::optional<Error> refused(const StockAnswer& answer) const {
-    const bool over = patience_.is_once() || patience_.is_over(clock_.now());
+    const bool over = is_last();
     if (const auto* by = std::get_if<StockShort>(&answer)) {
       if (by->available + by->reserved < request_.quantity) return is_short(request_, *by);
       return over ? std::optional(may_come_back(request_, *by)) : std::nullopt;
@@ -115,7 +122,8 @@ class Taking {
   const StockPause& pause_;
   int tries_ = 0;
   std::optional<StockInProgress::Turn> turn_;  ///< that it waits for
-  bool undone_ = true;                         ///< no try was without an answer
+  bool looked_at_all_ = false;
+  bool undone_ = true;        ///< no try was without an answer
   std::optional<Error> why_;  ///< of a try that had its time: says more than that the last one had none
 };
 

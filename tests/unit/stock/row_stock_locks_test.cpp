@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "lib/keeper/insist.h"
@@ -118,6 +119,73 @@ TEST_CASE(
   CHECK(rows_for({kPhone, name_of("o", 1), 1, true}) < 100);
   CHECK(beaten);
   CHECK(rows_for({kPhone, name_of("o", 2), 2, true}) > 100);
+}
+
+namespace {
+
+/// A stock each of whose segments is held for an hour, by `a`, which can free one of them.
+struct LockedWorld : World {
+  explicit LockedWorld(int segments) {
+    create(100 * segments, segments);
+    for (int i = 0; i < segments; ++i) {
+      const auto held = a->reserve(holder(i), owner, 1h, i, limit());
+      REQUIRE(held);
+      REQUIRE(std::get<StockTaken>(*held).parts == StockParts{{i, 1}});
+    }
+  }
+
+  StockRequest holder(int segment) const { return {kPhone, name_of("held", segment), 1, true}; }
+  void release(int segment) { CHECK(a->cancel(holder(segment), owner, limit())); }
+  /// As `run` takes: what `stock` has, tried for the first time from the segment `start` on.
+  Result<StockTaken> take(Stock& stock, int start, const WaitPolicy& wait) {
+    const StockRequest request{kPhone, name_of("taker", ++takers), 1, true};
+    bool first = true;
+    const auto next = [&](int from, const CallLimit& until) {
+      return stock.reserve(request, owner, 1h, std::exchange(first, false) ? start : from, until);
+    };
+    const auto pause = [&](const StockInProgress::Turn& turn, Duration length, const CallLimit& until) {
+      return stock.wait_for(kPhone, turn, length, until);
+    };
+    return take_when_possible(request, next, wait, clock, nullptr, pause);
+  }
+
+  Owner owner = Owner::random();
+  int takers = 0;
+};
+
+}  // namespace
+
+TEST_CASE("stock on rows: who waits for a lock takes any that becomes free, soon, whichever it waits for") {
+  for (const bool tells : {true, false}) {
+    for (int start = 1; start < 8; ++start) {
+      LockedWorld w(8);
+      w.shelf.tells = tells;
+      const TimePoint began = w.clock.now();
+      bool freed = false;
+      w.shelf.between = [&] {
+        if (!freed && w.clock.now() >= began + 4s) freed = true, w.release(3);
+      };
+      const auto taken = w.take(*w.b, start, {.until = began + 14s});
+      INFO((taken ? std::string() : taken.error().message));
+      REQUIRE(taken);
+      CHECK(taken->parts == StockParts{{3, 1}});
+      CHECK(w.clock.now() - began <= 6500ms);
+    }
+  }
+}
+
+TEST_CASE("stock on rows: who does not wait is told that all are locked after a look at all of them") {
+  for (int start = 0; start < 24; ++start) {
+    LockedWorld w(24);
+    REQUIRE(w.b->show(kPhone, w.limit()));
+    const auto refused = w.take(*w.b, start, {.once = true});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ErrorCode::kBusy);
+    w.release(5);
+    const auto taken = w.take(*w.b, start, {.once = true});
+    REQUIRE(taken);
+    CHECK(taken->parts == StockParts{{5, 1}});
+  }
 }
 
 namespace {
