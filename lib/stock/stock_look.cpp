@@ -114,6 +114,7 @@ bool StockLook::has_old_locks() const {
 Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<StockHead>& known,
                                 const std::vector<LockName>& ids, const Sight& sight, const CallLimit& limit) {
   while (true) {
+    const bool guessed = !known;
     const int asked = !sight.segments ? 0 : known ? known->rows : kLikelySegments;
     const std::vector<int> locks = locks_in(sight, known);
     TRY_ASSIGN(const auto read, rows.read(name, keys_of(ids, asked, locks), limit));
@@ -126,6 +127,7 @@ Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<
     if (!known) return broken_stock(name, "its head is '" + first.text + "'");
     const bool shows_all = sight.segments && known->rows <= asked;
     if (sight.segments && !shows_all && !sight.few) continue;
+    if (sight.locks >= 0 && guessed && known->segments > kLikelySegments) continue;
     TRY(see_requests(look, name, ids, read.rows));
     const auto beside = std::span(read.rows).subspan(1 + 2 * ids.size());
     if (shows_all) TRY(see_segments(look, name, beside.first(static_cast<std::size_t>(known->rows))));

@@ -46,7 +46,8 @@ struct StockLook {
 std::vector<int> locks_from(int first, int segments);
 
 /// Reads it in one read: the head, `ids`, and what `sight` says; once more if it has turned out to have more segments
-/// than `known` says, which is then what it is. Misconfigured for rows that make no sense.
+/// than `known` says, which is then what it is, or than those whose locks were read without knowing it. Misconfigured
+/// for rows that make no sense.
 Result<StockLook> look_at_stock(Rows& rows, const LockName& name, std::optional<StockHead>& known,
                                 const std::vector<LockName>& ids, const Sight& sight, const CallLimit& limit);
 

@@ -94,6 +94,26 @@ TEST_CASE("stock: a reservation with locks has its segments to itself, until it 
   });
 }
 
+TEST_CASE("stock: who is locked out by some locks, and asks again at once, takes from whichever segment is free") {
+  on_every_stock("all-locks", [](StockWorld& w) {
+    constexpr int kSegments = 24, kFree = 22;
+    w.create(2 * kSegments, kSegments);
+    const Owner a = Owner::random(), b = Owner::random();
+    for (int i = 0; i < kSegments; ++i) {
+      const StockRequest held = with_locks(w, "held" + std::to_string(i), 1);
+      CHECK(taken(w.a.reserve(held, a, 60s, i, w.limit())).parts == StockParts{{i, 1}});
+    }
+    CHECK(w.a.cancel(with_locks(w, "held" + std::to_string(kFree), 1), a, w.limit()));
+    const StockRequest late = with_locks(w, "late", 1);
+    auto answer = w.b.reserve(late, b, 30s, 5, w.limit());
+    if (is_locked_out(answer)) {
+      CHECK_FALSE(std::get<StockInProgress>(*answer).locked->of_all);
+      answer = w.b.reserve(late, b, 30s, 5, w.limit());
+    }
+    CHECK(taken(answer).parts == StockParts{{kFree, 1}});
+  });
+}
+
 TEST_CASE("stock: who waits for the lock of a segment goes on when it is free") {
   on_every_stock("turn", [](StockWorld& w) {
     w.create(5, 1);

@@ -188,6 +188,32 @@ TEST_CASE("stock on rows: who does not wait is told that all are locked after a 
   }
 }
 
+TEST_CASE("stock on rows: who has not seen the stock before takes from any of its many segments, where it begins") {
+  World w;
+  w.create(400, 40);
+  const Owner owner = Owner::random();
+  for (const int start : {0, 19, 20, 26, 39}) {
+    const StockRequest request{kPhone, name_of("o", start), 1, true};
+    const int calls = w.shelf.calls;
+    const auto answer = w.client()->reserve(request, owner, 1h, start, w.limit());
+    REQUIRE(answer);
+    REQUIRE(std::holds_alternative<StockTaken>(*answer));
+    CHECK(std::get<StockTaken>(*answer).parts == StockParts{{start, 1}});
+    CHECK(w.shelf.calls - calls == 3);
+  }
+}
+
+TEST_CASE("stock on rows: who has not seen the stock before finds the one free lock of many") {
+  for (int start = 0; start < 40; ++start) {
+    LockedWorld w(40);
+    w.release(26);
+    const auto taken = w.take(*w.client(), start, {.once = true});
+    INFO((taken ? std::string() : taken.error().message));
+    REQUIRE(taken);
+    CHECK(taken->parts == StockParts{{26, 1}});
+  }
+}
+
 namespace {
 
 /// Two clients of a stock whose store has a queue for each lock, and its orders.
