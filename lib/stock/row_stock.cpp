@@ -263,7 +263,9 @@ void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish
   one.start = turn.value_or(one.start);
   if (one.locks) one.chance = static_cast<int>(spread_below(kChances));
   const auto sight_of = [&](int races) -> std::optional<Sight> {
-    if (races == 0 && (!one.locks || comes_back)) return std::nullopt;
+    // Of several a blind try would serve a later one before an earlier one that no segment has alone.
+    const bool tries_blindly = races == 0 && wishes.size() == 1 && (!one.locks || comes_back);
+    if (tries_blindly) return std::nullopt;
     if (!one.locks) return Sight{true};
     const bool by_chance = !comes_back && one.start % kAllLocksOnceIn == 0;
     return Sight{all || by_chance || steps.front().wants_all, one.start};

@@ -64,6 +64,22 @@ TEST_CASE("stock: takes in one go, each as many and from where it says") {
   });
 }
 
+TEST_CASE("stock: takes in one go are served in their order, also one that no segment has alone") {
+  on_every_stock("serve-order", [](StockWorld& w) {
+    w.create(101, 20);
+    w.take("known", 1);
+    std::vector<StockStep> steps{{.id = id("first"), .quantity = 100, .start = 3}};
+    for (int i = 1; i <= 5; ++i) steps.push_back({.id = id("small-" + std::to_string(i)), .start = 3 + i});
+    const auto answers = w.a.serve(w.name, steps, w.limit());
+    CHECK(sum_of(taken_by(answers[0]).parts) == 100);
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      REQUIRE(answers[i]);
+      REQUIRE(std::holds_alternative<StockShort>(*answers[i]));
+      CHECK(std::get<StockShort>(*answers[i]).available == 0);
+    }
+  });
+}
+
 TEST_CASE("stock: steps in one go are answered as their own calls are, in order, each by itself") {
   using Kind = StockStep::Kind;
   on_every_stock("serve", [](StockWorld& w) {
