@@ -29,6 +29,7 @@ StockLook StockCalls::known(const LockName& name) {
 /// `error` comes after a commit that may have been made.
 Error StockCalls::and_before(Error error) const {
   error.undone = (error.undone || error.unreached) && !is_unsure();
+  error.refused = rows_->has_refused();
   return error;
 }
 

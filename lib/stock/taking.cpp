@@ -98,7 +98,13 @@ class Taking {
     patience_.unreached(hurried ? began : now);
     if (!why_ || now < until) why_ = error;
     why_->undone = undone_;
-    return patience_.is_long_outage(now) || patience_.is_over(now) ? why_ : std::nullopt;
+    return outlives(error, now) ? std::nullopt : why_;
+  }
+
+  /// One that is asked once gets the time of a first contact.
+  bool outlives(const Error& error, TimePoint now) const {
+    if (!patience_.is_once()) return patience_.outlives(error, error.refused, now);
+    return !patience_.is_long_outage(now) && !patience_.is_over(now);
   }
 
   bool is_last() const { return patience_.is_once() || patience_.is_over(clock_.now()); }

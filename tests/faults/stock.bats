@@ -91,6 +91,27 @@ through_proxy() {
   take_waits_for_its_server 78 restart_redis one # it is there again, and empty
 }
 
+@test "who was answered once waits through an outage that is shorter than its wait, and then has what comes back" {
+  start_redis one --appendonly yes --appendfsync always
+  use "$(redis_url one)"
+  create 2 1
+  run_until_told a --qty 2 --id a --ttl $((60 * slowness))s
+  start_watched patient dlock stock run phone -w $((60 * slowness)) --connect-timeout "${slowness}s" -- touch ran 2>told
+  wait_until grep -q 'waiting for phone' told
+  kill_redis one
+  sleep $((3 * slowness)) # longer than its connect timeout: what is tested is that time does nothing
+  [ ! -e patient ]
+  restart_redis one
+  dlock stock add phone --qty 1
+  how_ended patient
+  cat told
+  [ "$(cat patient)" = "exit 0" ]
+  [ -e ran ]
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+  is taken 3
+}
+
 @test "too few replicas have it: unknown, said to be unsafe; the same id again is safe once they have it" {
   start_redis one
   create_url=$(redis_url one)

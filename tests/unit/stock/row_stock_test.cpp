@@ -269,6 +269,19 @@ TEST_CASE("stock on rows: one that others change all the time is given up, and n
   CHECK(w.state().added == 0);
 }
 
+TEST_CASE("stock on rows: what a server has refused is not taken for silence") {
+  for (const bool refuses : {true, false}) {
+    World w;
+    w.create(10, 1);
+    w.shelf.refuses_writes = refuses;
+    if (!refuses) w.shelf.between = [&] { w.shelf.fault_at = w.shelf.calls + 1; };
+    const auto answer = w.a->take({kPhone, name_of("o", 1), 1}, 0, w.limit());
+    REQUIRE_FALSE(answer);
+    CHECK(answer.error().code == ErrorCode::kUnavailable);
+    CHECK(answer.error().refused == refuses);
+  }
+}
+
 TEST_CASE("stock on rows: rows that make no sense are said to be wrong, and nothing is changed") {
   World w;
   w.create(10, 2);

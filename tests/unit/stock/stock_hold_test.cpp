@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "lib/lock/lease.h"
 #include "lib/stock/taking.h"
 #include "tests/support/fake_clock.h"
@@ -76,6 +78,37 @@ TEST_CASE("taking: a store that is silent is waited for as long as one was told 
       const auto taken = take_when_possible(request, silent, row.wait, clock, nullptr);
       REQUIRE_FALSE(taken);
       CHECK(taken.error().code == ErrorCode::kUnavailable);
+      CHECK(clock.since_start() >= row.least);
+      CHECK(clock.since_start() <= row.most);
+    }
+  }
+}
+
+TEST_CASE(
+    "taking: who was answered once waits through an outage for as long as it waits, but not for what is refused") {
+  struct Row {
+    Duration outage, wait;
+    bool refused, taken;
+    Duration least, most;
+  };
+  const Row rows[] = {{30s, 60s, false, true, 30s, 36s},
+                      {60s, 30s, false, false, 30s, 31s},
+                      {3s, 60s, true, true, 3s, 4s},
+                      {60s, 60s, true, false, 5s, 11s}};
+  for (const Row& row : rows) {
+    for (const bool at_once : {false, true}) {  // refused, or no answer
+      FakeClock clock;
+      bool asked = false;
+      const auto outage = [&](int /*start*/, const CallLimit& limit) -> Result<StockAnswer> {
+        if (!std::exchange(asked, true)) return StockAnswer(StockShort{0, 1});
+        if (clock.since_start() >= row.outage) return StockAnswer(StockTaken{{{0, 1}}, {}, false});
+        if (!at_once && !row.refused) clock.advance(limit.until - clock.now());
+        return Error{.code = ErrorCode::kUnavailable, .message = "no answer", .refused = row.refused};
+      };
+      const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
+      const auto taken = take_when_possible(request, outage, {.until = clock.now() + row.wait}, clock, nullptr);
+      REQUIRE(bool(taken) == row.taken);
+      if (!taken) CHECK(taken.error().code == ErrorCode::kUnavailable);
       CHECK(clock.since_start() >= row.least);
       CHECK(clock.since_start() <= row.most);
     }
