@@ -37,6 +37,7 @@ struct Error {
   std::int64_t left = 0;   ///< of kShort: how much there is
   bool unreached = false;  ///< of kUnavailable: there was no server to send anything to, so nothing was done either
   bool refused = false;    ///< of kUnavailable: a server has said it, as far as its store tells that
+  bool crowded = false;    ///< of kUnavailable: the store is there, but others write to it all the time
 };
 
 /// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.

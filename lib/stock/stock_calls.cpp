@@ -39,8 +39,10 @@ Result<void> StockCalls::race(const LockName& name, int races, const CallLimit& 
   const TimePoint now = clock_.now();
   if (now >= limit.until) {
     if (unknown_) return *unknown_;
-    return Error{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
-                 "are there more takers than segments? Add some with dlock stock resize", true};
+    Error crowd{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
+                "are there more takers than segments? Add some with dlock stock resize", true};
+    crowd.crowded = true;
+    return crowd;
   }
   const Duration pause = unknown_     ? kOutagePause
                          : races == 1 ? Duration(0)

@@ -88,17 +88,27 @@ class Taking {
 
   Error cancelled() const { return {ErrorCode::kCancelled, "given up on request"}; }
 
-  /// A stock that many change at once fails as one does whose server is gone: unless there is little time, it gets a
-  /// second try.
+  /// Unless there is little time, it gets a second try.
   std::optional<Error> unreachable(const Error& error, TimePoint began, TimePoint until) {
     if (error.code != ErrorCode::kUnavailable) return error;
     undone_ = undone_ && error.undone;
+    if (error.crowded) return crowded_out(error);
     const TimePoint now = clock_.now();
     const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
     patience_.unreached(hurried ? began : now);
     if (!why_ || now < until) why_ = error;
     why_->undone = undone_;
     return outlives(error, now) ? std::nullopt : why_;
+  }
+
+  /// By others who change it: the store is there, and whoever waits gets in.
+  std::optional<Error> crowded_out(Error error) {
+    patience_.reached();
+    why_.reset();
+    if (!is_last()) return std::nullopt;
+    if (undone_) error.code = ErrorCode::kBusy;
+    error.undone = undone_;
+    return error;
   }
 
   /// One that is asked once gets the time of a first contact.

@@ -18,10 +18,10 @@ using StockAttempt = std::function<Result<StockAnswer>(int start, const CallLimi
 using StockPause = std::function<bool(const StockInProgress::Turn& turn, Duration pause, const CallLimit& limit)>;
 
 /// Tries until there is an answer. While what is missing is set aside for commands that still run, it waits for them,
-/// as `wait` says: it may come back. Short only if even that would be too little; Busy if the wait ended first, or if a
-/// command of the same request ran until then. An answer that was lost on the way is asked for again, until no one
-/// could be reached for the connection's time-out, and after a first answer as long as `wait` says: Unavailable.
-/// Cancelled if `control` (may be nullptr) wants it.
+/// as `wait` says: it may come back. Short only if even that would be too little; Busy if the wait ended first, if a
+/// command of the same request ran until then, or if others wrote to the store all the time. An answer that was lost on
+/// the way is asked for again, until no one could be reached for the connection's time-out, and after a first answer as
+/// long as `wait` says: Unavailable. Cancelled if `control` (may be nullptr) wants it.
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
                                       Clock& clock, Control* control, const StockPause& pause = {});
 

@@ -488,6 +488,32 @@ SCRIPT
   [[ "$output" == "<svg "*">local, lock<"*">local, reserve<"*"</svg>" ]]
 }
 
+@test "who finds the local store written to by others waits as -w says, and ends with 75" {
+  create 2 1
+  script write-on <<'SCRIPT'
+#!/usr/bin/python3
+import os, sqlite3, sys, time
+database = sqlite3.connect(sys.argv[1], timeout=20, isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+open("inside", "w").close()
+while not os.path.exists("finish"):
+    time.sleep(0.01)
+database.execute("ROLLBACK")
+SCRIPT
+  start write-on "$locks/stock.db"
+  wait_until test -e inside
+  run -75 dlock stock take "$phone" -w 300ms
+  [[ "$output" == *"stock.db is busy: other processes write to it all the time"* && "$output" != *"may have been done"* ]]
+  run -75 dlock stock take "$phone" -n --connect-timeout 300ms
+  run -9 dlock stock run "$phone" -w 300ms -E 9 -- touch ran
+  start_watched patient dlock -q stock take "$phone" --connect-timeout 100ms
+  wait_until in_state "$(pid_of patient)" S
+  touch finish
+  [ "$(how_ended patient)" = "exit 0" ]
+  is total 1
+  [ ! -e ran ]
+}
+
 @test "a benchmark of stocks that cannot start its takers is 71, and leaves no stock" {
   local flags_of_fork=0x1200011
   run -71 "${python[@]}" "$support/denying.py" clone 0 "$((flags_of_fork))" EAGAIN dlock bench stock

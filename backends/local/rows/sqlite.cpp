@@ -183,7 +183,9 @@ Error Database::busy_error() const {
   if (limit_.control && limit_.control->stop_requested()) {
     return {ErrorCode::kCancelled, "the wait for " + path_ + " was given up"};
   }
-  return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
+  Error crowd{ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
+  crowd.crowded = true;
+  return crowd;
 }
 
 int Database::busy(int tries) {

@@ -266,6 +266,7 @@ TEST_CASE("stock on rows: one that others change all the time is given up, and n
   REQUIRE_FALSE(added);
   CHECK(added.error().code == ErrorCode::kUnavailable);
   CHECK(added.error().undone);
+  CHECK(added.error().crowded);
   CHECK(w.state().added == 0);
 }
 

@@ -115,6 +115,44 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("taking: a crowd at the store is no outage: it is waited for, and 75 is said when the wait is over") {
+  struct Row {
+    WaitPolicy wait;
+    Duration crowd;
+    bool taken;
+    Duration least, most;
+  };
+  const TimePoint start = FakeClock::start();
+  const Row rows[] = {{{}, 40s, true, 40s, 46s},
+                      {{.until = start + 60s}, 40s, true, 40s, 46s},
+                      {{.until = start + 30s}, 40s, false, 30s, 31s},
+                      {{.until = start + 500ms}, 40s, false, 500ms, 1s},
+                      {{.once = true}, 40s, false, 5s, 5200ms},
+                      {{.once = true, .connect_timeout = 1s}, 40s, false, 1s, 1200ms}};
+  for (const Row& row : rows) {
+    for (const bool unanswered : {false, true}) {  // a try before the crowd
+      FakeClock clock;
+      bool lost = !unanswered;
+      const auto crowd = [&](int /*start*/, const CallLimit& limit) -> Result<StockAnswer> {
+        if (!std::exchange(lost, true)) return Error{ErrorCode::kUnavailable, "no answer"};
+        if (clock.since_start() >= row.crowd) return StockAnswer(StockTaken{{{0, 1}}, {}, false});
+        clock.advance(limit.until - clock.now());
+        return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .crowded = true};
+      };
+      const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
+      const auto taken = take_when_possible(request, crowd, row.wait, clock, nullptr);
+      REQUIRE(bool(taken) == row.taken);
+      if (!taken) {
+        CHECK(taken.error().message == "a crowd");
+        CHECK(taken.error().code == (unanswered ? ErrorCode::kUnavailable : ErrorCode::kBusy));
+        CHECK(taken.error().undone == !unanswered);
+      }
+      CHECK(clock.since_start() >= row.least);
+      CHECK(clock.since_start() <= row.most);
+    }
+  }
+}
+
 TEST_CASE("taking: a last try that had no time left hides nothing of what the one before it was told") {
   FakeClock clock;
   const TimePoint until = clock.now() + 2s;
