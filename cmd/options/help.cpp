@@ -75,12 +75,14 @@ std::string option_label(const OptionRow& row) {
   return label;
 }
 
-std::string option_text(const OptionRow& row, Command command) {
-  std::string text(help_in(command, row));
-  if ((row.flag_only & bit(command)) != 0 || (row.preset.empty() && row.variable.empty())) return text;
+std::string option_text(const OptionRow& row, Command command, const StockActionRow* action = nullptr) {
+  const bool differs = action != nullptr && action->elsewhere.id == row.id && row.id != OptionId::kNone;
+  std::string text(differs ? action->elsewhere.help : help_in(command, row));
+  const std::string_view preset = differs ? action->elsewhere.preset : row.preset;
+  if ((row.flag_only & bit(command)) != 0 || (preset.empty() && row.variable.empty())) return text;
   text += " [";
-  if (!row.preset.empty()) text.append(row.preset);
-  if (!row.preset.empty() && !row.variable.empty()) text += "; ";
+  if (!preset.empty()) text.append(preset);
+  if (!preset.empty() && !row.variable.empty()) text += "; ";
   if (!row.variable.empty()) text.append("$").append(row.variable);
   return text + "]";
 }
@@ -108,7 +110,7 @@ std::string own_options(Command command, const StockActionRow* action = nullptr)
       continue;
     }
     const std::string actions = command == Command::kStock && !action ? actions_with(row) : "";
-    put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
+    put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command, action));
   }
   if (!rare.empty()) put_wrapped(out, 2, "Seldom needed, see man dlock: " + rare);
   return out.empty() ? out : "\nOptions [default; environment variable]:\n" + out;

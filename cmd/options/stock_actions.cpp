@@ -16,7 +16,13 @@ constexpr StockActionRow kActionRows[] = {
      OptionId::kQuantity, "how many items are there?"},
     {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --requests"},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part"},
-    {StockAction::kBatch, "batch", "NAME", "requests from stdin, one per line; answers on stdout"},
+    {StockAction::kBatch,
+     "batch",
+     "NAME",
+     "requests from stdin, one per line; answers on stdout",
+     OptionId::kNone,
+     {},
+     {OptionId::kWait, "how long a request that has no answer is sent again", "10s"}},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; given back after any other end"},
     {StockAction::kRefund, "refund", "NAME --id ID [--qty Q] [--refund-id ID]",
@@ -81,9 +87,10 @@ class StockPlacer {
     if (row_.action == StockAction::kRun && arguments_.child.empty())
       return "put -- before the command: dlock stock run NAME -- CMD";
     const bool number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto name = LockName::parse(arguments_.words[1]);
     const auto line = [&](OptionId option) {
-      return "write: dlock stock " + std::string(row_.name) + " " + shell_word(arguments_.words[1]) + " --" +
-             std::string(option_row(option).name) + " " + shell_word(word);
+      return "write: dlock stock " + std::string(row_.name) + " --" + std::string(option_row(option).name) + " " +
+             shell_word(word) + " " + (name ? name->typed() : shell_word(arguments_.words[1]));
     };
     if (row_.action == StockAction::kRefund) return line(OptionId::kId);
     for (const OptionId option : {OptionId::kQuantity, OptionId::kQty, OptionId::kSegments}) {

@@ -20,6 +20,12 @@ struct StockActionRow {
   std::string_view summary;
   OptionId needs = OptionId::kNone;  ///< the option that it cannot do without
   std::string_view why = {};         ///< what is asked where that is missing
+  /// What help says of an option that means something else here, and its built-in value.
+  struct {
+    OptionId id = OptionId::kNone;
+    std::string_view help = {};
+    std::string_view preset = {};
+  } elsewhere = {};
 };
 
 std::span<const StockActionRow> stock_action_rows();

@@ -53,7 +53,7 @@ Error no_stock_in(const BackendUrl& url) {
 
 Error no_such_stock(const LockName& name, const std::string& store) {
   return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
-          "create it with: dlock stock create " + name.typed() + " --quantity N --segments S"};
+          "create it with: dlock stock create --quantity N --segments S " + name.typed()};
 }
 
 bool is_no_such_stock(const Error& error, const LockName& name, const std::string& store) {
@@ -102,9 +102,10 @@ Error id_of_restock(const LockName& id) {
           "one id is one request: choose another id"};
 }
 
-Error id_of_take(const LockName& id) {
-  return {ErrorCode::kConflict, "request '" + id.text() + "' was a take, not a restock",
-          "one id is one request: choose another id"};
+Error id_of_take(const LockName& id, bool closed) {
+  const std::string was =
+      closed ? "' was closed by a refund before its take: it is no restock" : "' was a take, not a restock";
+  return {ErrorCode::kConflict, "request '" + id.text() + was, "one id is one request: choose another id"};
 }
 
 Error took_nothing(const LockName& id) {

@@ -209,7 +209,8 @@ Result<void> check_room(const LockName& id, Quantity quantity, Quantity put_in);
 Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);
 Error id_of_restock(const LockName& id);
-Error id_of_take(const LockName& id);
+/// `closed`: before it took anything.
+Error id_of_take(const LockName& id, bool closed);
 Error took_nothing(const LockName& id);
 Error refunded_otherwise(const StockRefund& refund, Quantity before);
 /// `refunded` of what was `taken` came back before.

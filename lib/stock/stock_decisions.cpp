@@ -121,7 +121,8 @@ Rows::Commit decide_restock(const StockLook& look, Step& step, Quantity quantity
   const StockHead& head = *look.head;
   if (seen.is_over(look.now_us)) return return_commit(step.id, seen, head);
   if (seen.record) {
-    if (seen.record->state != State::kAdded) step.answer = id_of_take(step.id);
+    const State state = seen.record->state;
+    if (state != State::kAdded) step.answer = id_of_take(step.id, state == State::kRefused);
     else if (seen.record->quantity != quantity) step.answer = id_reused(step.id, seen.record->quantity, quantity);
     else step.answer = StepAnswer(StockMoved{seen.record->parts, true});
     return {};

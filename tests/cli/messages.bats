@@ -223,7 +223,7 @@ file_says() {
   says 78 "did you mean 'phone'?" -- dlock stock take phoen
   says 78 "did you mean 'phone'?" -- dlock stock run phoen -- true
   says 78 "did you mean 'phone'?" -- dlock stock add phoen --qty 1
-  says 78 'dlock stock create zzz --quantity N --segments S' '!did you mean' -- dlock stock show zzz
+  says 78 'dlock stock create --quantity N --segments S zzz' '!did you mean' -- dlock stock show zzz
 }
 
 @test "stock: the words of other shops, and a quantity or an id without its option" {
@@ -232,10 +232,12 @@ file_says() {
   says 64 'dlock stock refund NAME --id ID' '!did you mean' -- dlock stock cancel phone
   says 64 'dlock stock drop NAME --yes' -- dlock stock rm phone
   says 64 '--quantity N' -- dlock stock create phone --items 10
-  says 64 'write: dlock stock take phone --qty 2' -- dlock stock take phone 2 --id a
-  says 64 'write: dlock stock create phone --quantity 10' -- dlock stock create phone 10
-  says 64 'write: dlock stock refund phone --id order-1' -- dlock stock refund phone order-1
+  says 64 'write: dlock stock take --qty 2 phone' -- dlock stock take phone 2 --id a
+  says 64 'write: dlock stock create --quantity 10 phone' -- dlock stock create phone 10
+  says 64 'write: dlock stock refund --id order-1 phone' -- dlock stock refund phone order-1
   says 64 'usage: dlock stock drop NAME --yes' -- dlock stock drop phone 2 --yes
+  says 64 'write: dlock stock take --qty 2 -- -x' -- dlock stock take -- -x 2
+  says 78 'dlock stock create --quantity N --segments S -- -x' -- dlock stock show -- -x
 }
 
 @test "an unknown host is called one, on every store" {

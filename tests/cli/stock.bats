@@ -110,7 +110,7 @@ _refund_add() {
   run -64 dlock stock drop "$phone"
   run -0 dlock stock drop "$phone" --yes
   run -78 dlock stock show "$phone"
-  [[ "$output" == *"there is no stock"*"dlock stock create $phone "* ]]
+  [[ "$output" == *"there is no stock"*"dlock stock create --quantity N --segments S $phone"* ]]
 }
 @test "refund, add, resize, rebalance, drop" { on_each _refund_add; }
 

@@ -135,6 +135,9 @@ TEST_CASE("stock: a refund of what took nothing changes nothing, unless it is to
     CHECK(again->parts.empty());
     CHECK(again->repeated);
     CHECK(code_of(w.a.refund({w.name, id("late")}, w.limit())) == ErrorCode::kLost);
+    const auto added = w.a.add(w.name, id("late"), 1, w.limit());
+    REQUIRE(code_of(added) == ErrorCode::kConflict);
+    CHECK(added.error().message == "request 'late' was closed by a refund before its take: it is no restock");
     CHECK(w.state().total() == 6);
   });
 }

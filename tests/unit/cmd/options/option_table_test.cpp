@@ -70,6 +70,17 @@ TEST_CASE("help names every option of a command with its default and its variabl
   }
 }
 
+TEST_CASE("help of a batch says what --wait means there") {
+  const auto batch = help_text({"stock", "batch"});
+  const auto take = help_text({"stock", "take"});
+  REQUIRE(batch);
+  REQUIRE(take);
+  CHECK(batch->find("no answer is sent") != std::string::npos);
+  CHECK(batch->find("[10s; $DLOCK_WAIT]") != std::string::npos);
+  CHECK(batch->find("same as -n") == std::string::npos);
+  CHECK(take->find("same as -n") != std::string::npos);
+}
+
 TEST_CASE("help speaks of the command that is asked about alone, help stock names the actions that have an option") {
   const auto run = help_text({"run"});
   const auto stock = help_text({"stock"});
