@@ -111,7 +111,8 @@ class Calling {
   }
 
   int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, bool repeated) {
-    if (repeated) runtime_.log.verbose("request '" + id.text() + "' was served before");
+    if (repeated && !options_.json)
+      runtime_.log.notice("repeated: request '" + id.text() + "' was served before, nothing was changed", {"repeated"});
     if (!options_.json) return print(out_, runtime_.log, stock_parts_text(parts));
     JsonWriter json = begin_json();
     json.field("id", id.text());

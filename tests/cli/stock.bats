@@ -59,7 +59,10 @@ _take() {
   [[ "$output" =~ ^[0-2]\ 3$ ]]
   [ "$stderr" = "" ]
   local first=$output
-  run -0 dlock stock take "$phone" --qty 3 --id a
+  run -0 --separate-stderr dlock stock take "$phone" --qty 3 --id a
+  [ "$output" = "$first" ]
+  [[ "$stderr" == *"repeated: request 'a' was served before"* ]]
+  run -0 dlock -q stock take "$phone" --qty 3 --id a
   [ "$output" = "$first" ]
   is total 6
   run -78 dlock stock take "$phone" --qty 4 --id a
@@ -81,8 +84,10 @@ _take() {
 _refund_add() {
   create 6 2
   run -0 dlock stock take "$phone" --qty 4 --id a
-  run -0 dlock stock refund "$phone" --id a --qty 1
-  run -0 dlock stock refund "$phone" --id a --qty 1
+  run -0 --separate-stderr dlock stock refund "$phone" --id a --qty 1
+  [ "$stderr" = "" ]
+  run -0 --separate-stderr dlock stock refund "$phone" --id a --qty 1
+  [[ "$stderr" == *"repeated: request 'a' was served before"* ]]
   is refunded 1
   run -78 dlock stock refund "$phone" --id a
   run -79 dlock stock take "$phone" --qty 4 --id a
@@ -96,8 +101,9 @@ _refund_add() {
   run -79 dlock stock take "$phone" --id early
   run -0 dlock stock add "$phone" --qty 7 --id truck
   local parts=$output
-  run -0 dlock stock add "$phone" --qty 7 --id truck
+  run -0 --separate-stderr dlock stock add "$phone" --qty 7 --id truck
   [ "$output" = "$parts" ]
+  [[ "$stderr" == *"repeated: request 'truck' was served before"* ]]
   run -0 dlock stock add "$phone" --qty 7 --id truck --json
   jq -e '.repeated and .qty == 7' <<<"$output"
   is total 10

@@ -19,8 +19,9 @@ typed() { example "$1" | bash; }
 @test "the stock: taken once, shown; run sells, or gives back" {
   run -0 typed 3
   [[ "$output" == *"phone  998 left"* ]]
-  run -0 bash -c "$(example 3 | sed -n 2p)"
+  run -0 --separate-stderr bash -c "$(example 3 | sed -n 2p)"
   [[ "$output" =~ ^[0-9]+\ 2$ ]]
+  [[ "$stderr" == *"repeated: request 'order-76' was served before"* ]]
   run -0 typed 4
   [[ "$output" == *"selling "*:1* ]]
   [[ "$output" == *"996 left, 1 set aside by 1 open take"* ]] # inside the second run

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cmd/options/stock_actions.h"
+#include "tests/support/command_world.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_stock.h"
 #include "tests/unit/cmd/argument_words.h"
@@ -158,6 +159,20 @@ TEST_CASE("stock: many segments share lines, as many as fit") {
   const std::string shown = stock_text(state, {.terminal = true, .width = 80, .unicode = false});
   CHECK(shown.find("   0  100  ##########") != std::string::npos);
   CHECK(std::count(shown.begin(), shown.end(), '\n') < 8);
+}
+
+TEST_CASE("stock take says that it was served before, but not in JSON, which has a field for it") {
+  CommandWorld w;
+  MemoryShelf shelf(w.clock, {4});
+  MemoryStock stock(shelf);
+  const Options text = parsed({"stock", "take", "phone", "--id", "a"});
+  CHECK(stock_command(text, stock, w.runtime, w.output) == 0);
+  CHECK(w.said().empty());
+  CHECK(stock_command(parsed({"stock", "take", "phone", "--id", "a", "--json"}), stock, w.runtime, w.output) == 0);
+  CHECK(w.said().empty());
+  CHECK(stock_command(text, stock, w.runtime, w.output) == 0);
+  CHECK(w.said().find("repeated: request 'a' was served before") != std::string::npos);
+  CHECK(w.out.ends_with("0 1\n"));
 }
 
 TEST_CASE("stock show leaves out what was dropped since it was listed") {
