@@ -8,6 +8,7 @@
 #include "cmd/batch/batch.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/progress.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/json_writer.h"
 #include "lib/stock/taking.h"
@@ -140,9 +141,7 @@ class Calling {
 
   int take() {
     const StockRequest request{name(), request_id(what_), what_.qty};
-    const auto attempt = [&](int start, const CallLimit& limit) { return stock_.take(request, start, limit); };
-    const WaitPolicy wait = plan_wait(options_).from(runtime_.clock.now());
-    const auto taken = take_when_possible(request, attempt, wait, runtime_.clock, nullptr);
+    const auto taken = take_and_tell(request);
     if (!taken && taken.error().code == ErrorCode::kBusy) {
       runtime_.log.error(taken.error());
       return options_.conflict_exit_code;
@@ -152,6 +151,29 @@ class Calling {
     const int status = print_answer(request.id, request.quantity, taken->parts, taken->repeated);
     if (status != 0 && !what_.id) take_back(request);
     return status;
+  }
+
+  /// The wait is told of as that of a run.
+  Result<StockTaken> take_and_tell(const StockRequest& request) {
+    const When when = options_.nonblock ? When::kNever : options_.progress;
+    const Telling telling{.keys = {name()}, .progress = when, .wait = options_.wait, .ask_again = {}};
+    const SupervisionPolicy no_command;
+    Progress progress(telling, no_command, runtime_);
+    const auto attempt = [&](int start, const CallLimit& limit) {
+      auto answer = stock_.take(request, start, limit);
+      const bool waits = answer ? !std::holds_alternative<StockTaken>(*answer) : answer.error().crowded;
+      const TimePoint now = runtime_.clock.now();
+      if (waits && progress.waiting(now))
+        progress.told_who({.name = name(), .store = stock_.store(), .holders = {}, .waiters = {}}, now);
+      return answer;
+    };
+    const WaitPolicy wait = plan_wait(options_).from(runtime_.clock.now());
+    auto taken = take_when_possible(request, attempt, wait, runtime_.clock, nullptr);
+    progress.waited();
+    SupervisorState state;
+    if (taken) state.locks.push_back({name(), Owner::random(), taken->token, stock_.store()});
+    progress.granted(state);
+    return taken;
   }
 
   /// The request could neither be repeated nor refunded: its id is known to us alone.

@@ -272,6 +272,19 @@ _run_short() {
 # bats test_tags=all
 @test "run: short is 80; while something may come back it waits, and -n is busy" { on_each _run_short; }
 
+_take_tells() {
+  create 2 2
+  start_watched slow dlock stock run "$phone" --qty 2 --id slow -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done; exit 1'
+  wait_until test -e inside
+  start_watched patient dlock stock take "$phone" --wait 1m 2>told
+  wait_until grep -qE "waiting for $phone, [0-9]+ s of 1 min" told
+  touch go
+  [ "$(how_ended slow)" = "exit 1" ]
+  [ "$(how_ended patient)" = "exit 0" ]
+  wait_until grep -q "got $phone after" told
+}
+@test "take: who waits is told so, and when the wait is over" { on_one _take_tells; }
+
 _killed() {
   create 4 2
   start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 20s -- sh -c 'echo $$ >cmd.pid; exec sleep 60'

@@ -18,6 +18,7 @@ using namespace dlock;
 using dlock::testing::FakeClock;
 using dlock::testing::MemoryShelf;
 using dlock::testing::MemoryStock;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -159,6 +160,28 @@ TEST_CASE("stock: many segments share lines, as many as fit") {
   const std::string shown = stock_text(state, {.terminal = true, .width = 80, .unicode = false});
   CHECK(shown.find("   0  100  ##########") != std::string::npos);
   CHECK(std::count(shown.begin(), shown.end(), '\n') < 8);
+}
+
+TEST_CASE("stock take says that it waits, as a run does, and what it got; with -n and -q nothing") {
+  const LockName phone = *LockName::parse("phone");
+  for (const char* option : {"", "-n", "-q"}) {
+    CAPTURE(option);
+    CommandWorld w;
+    MemoryShelf shelf(w.clock, {1});
+    MemoryStock stock(shelf);
+    const StockRequest other{phone, *LockName::parse("other"), 1};
+    REQUIRE(stock.reserve(other, Owner::random(), 3s, 0, {w.clock.now() + 1s}));
+    std::vector<std::string> line{"stock", "take", "phone", "--id", "a"};
+    if (option == std::string("-n")) line.insert(line.end(), {"-n"});
+    else line.insert(line.end(), {"--wait", "1m"});
+    if (option == std::string("-q")) line.insert(line.end(), {"-q"});
+    const Options options = parsed(line);
+    w.log = Log(options.log, w.err.get());
+    CHECK(stock_command(options, stock, w.runtime, w.output) == (option == std::string("-n") ? 75 : 0));
+    const std::string said = w.said();
+    CHECK((said.find("waiting for phone, 1 s of 1 min") != std::string::npos) == (*option == 0));
+    CHECK((said.find("got phone after 3") != std::string::npos) == (*option == 0));
+  }
 }
 
 TEST_CASE("stock take says that it was served before, but not in JSON, which has a field for it") {
