@@ -164,4 +164,11 @@ Error broken_stock(const LockName& name, const std::string& what) {
           "did another program write there? Repair its data, or drop the stock and create it again"};
 }
 
+Error has_sold_too_many(const LockName& name, int segment) {
+  return {ErrorCode::kMisconfigured,
+          "segment " + std::to_string(segment) + " of the stock '" + name.text() +
+              "' has sold as many items as it can count; nothing was changed",
+          "sell what is left from another stock"};
+}
+
 }  // namespace dlock

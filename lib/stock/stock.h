@@ -220,5 +220,7 @@ Error refund_while_running(const LockName& id);
 Error sold_already(const LockName& id);
 Error reservation_over(const LockName& name, const LockName& id);
 Error broken_stock(const LockName& name, const std::string& what);
+/// One more would be more than kMostItems.
+Error has_sold_too_many(const LockName& name, int segment);
 
 }  // namespace dlock

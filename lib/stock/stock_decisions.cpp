@@ -90,8 +90,7 @@ Rows::Commit decide_take(const LockName& name, StockLook& look, int races, Step&
   for (const auto& [segment, quantity] : *parts) {
     SegmentCounts& counts = look.segments[static_cast<std::size_t>(segment)];
     if (counts.taken > kMostItems - quantity) {
-      step.answer =
-          broken_stock(name, "segment " + std::to_string(segment) + " has sold as many items as it can count");
+      step.answer = has_sold_too_many(name, segment);
       return {};
     }
     counts.quantity -= quantity;

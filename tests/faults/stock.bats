@@ -230,7 +230,7 @@ each_right_missing() {
   dlock stock take phone --qty "$most" --id a
   dlock stock refund phone --id a
   run -78 dlock stock take phone --id b
-  [[ "$output" == *"as many items as it can count"* ]]
+  [[ "$output" == *"as many items as it can count"* && "$output" != *inconsistent* ]]
   run -78 dlock stock run phone --id c -- touch ran
   run -78 dlock stock batch phone <<<'take d'
   is taken "$most"

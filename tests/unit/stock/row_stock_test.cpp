@@ -283,6 +283,18 @@ TEST_CASE("stock on rows: what a server has refused is not taken for silence") {
   }
 }
 
+TEST_CASE("stock on rows: a segment that has sold as many as it can count says so, and is not called inconsistent") {
+  World w;
+  w.create(5, 1);
+  w.shelf.groups.at(kPhone)["segment/0"].text = "5 0 9007199254740992 9007199254740992";
+  const auto answer = w.a->take({kPhone, name_of("o", 1), 1}, 0, w.limit());
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == ErrorCode::kMisconfigured);
+  CHECK(answer.error().message.find("as many items as it can count") != std::string::npos);
+  CHECK(answer.error().message.find("inconsistent") == std::string::npos);
+  CHECK(w.state().total() == 5);
+}
+
 TEST_CASE("stock on rows: rows that make no sense are said to be wrong, and nothing is changed") {
   World w;
   w.create(10, 2);
