@@ -77,6 +77,7 @@ struct StockOptions {
   bool requests = false;     ///< show: what is remembered, at most so many:
   int limit = 100;
   bool lock_segment = false;             ///< run --mode lock
+  std::string typed_for_run = {};        ///< " --mode lock --ttl 9s", as far as flags said so: for the same call again
   std::optional<StockClaim> claim = {};  ///< of run: what is set aside
 };
 

@@ -61,6 +61,7 @@ class StockPlacer {
     stock_.qty = stock_.qty_given.value_or(1);
     if (stock_.action != StockAction::kRun) return {};
     leave_out_locks();
+    stock_.typed_for_run = typed_for_run();
     stock_.claim = StockClaim{request_id(stock_), stock_.qty, stock_.lock_segment};
     return place_child();
   }
@@ -126,6 +127,17 @@ class StockPlacer {
     options_.lock_delay = Duration(0);
   }
 
+  /// How CMD runs and is ended, as far as the environment and files do not say it.
+  std::string typed_for_run() const {
+    std::string typed;
+    for (const OptionId id :
+         {OptionId::kMode, OptionId::kTtl, OptionId::kMaxHold, OptionId::kKillAfter, OptionId::kOnLost}) {
+      const Setting* one = from_.find_typed(id);
+      if (one != nullptr) typed += " --" + std::string(option_row(id).name) + " " + shell_word(one->value());
+    }
+    return typed;
+  }
+
   const Arguments& arguments_;
   const OptionReader& from_;
   Options& options_;
@@ -168,6 +180,7 @@ std::string same_stock_call(const Options& options, const LockName* id) {
   if (what.refund_id) line += " --refund-id " + shell_word(what.refund_id->text());
   if (what.action == StockAction::kResize) line += " --segments " + std::to_string(what.segments);
   if (what.action == StockAction::kDrop) line += " --yes";
+  line += what.typed_for_run;
   if (options.shell_command) line += " -c " + shell_word(*options.shell_command);
   line += " " + name.typed();
   if (options.child.empty()) return line;

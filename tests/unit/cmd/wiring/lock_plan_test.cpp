@@ -77,4 +77,12 @@ TEST_CASE("plan: acquire leaves a lease, wait takes nothing, a sale says how it 
   CHECK(sells.telling.ask_again == "dlock stock run --qty 2 --id o-1 phone -- true");
 }
 
+TEST_CASE("plan: a sale is asked again under the same lock and with the same ends of its command") {
+  const Options sale = parsed({"stock", "run", "phone", "--id", "o-1", "--mode", "lock", "-t", "9s", "--max-hold", "1m",
+                               "-k", "1s", "--on-lost", "signal:USR1", "-w", "3", "--", "true"});
+  CHECK(plan_locks(sale).telling.ask_again ==
+        "dlock stock run --id o-1 --mode lock --ttl 9s --max-hold 1m --kill-after 1s --on-lost signal:USR1 phone -- "
+        "true");
+}
+
 }  // namespace lock_plan_test
