@@ -20,7 +20,7 @@ Error repeated(const StockRequest& request, const StockTaken& taken) {
 
 /// The request may have been done, or be done yet.
 bool is_unknown(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCancelled;
+  return error.code == ErrorCode::kCancelled || (error.code == ErrorCode::kUnavailable && !error.undone);
 }
 
 }  // namespace

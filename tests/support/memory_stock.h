@@ -27,8 +27,9 @@ struct MemoryShelf {
   std::vector<LockName> listed = {};  ///< by names()
   std::set<LockName> dropped = {};
 
-  int unanswered = 0;  ///< so many calls happen, but their answers are lost
-  int unreached = 0;   ///< so many calls do not even happen
+  int unanswered = 0;    ///< so many calls happen, but their answers are lost
+  int unreached = 0;     ///< so many calls do not even happen
+  bool crowded = false;  ///< no call happens, because others are in the way
   int calls = 0;
 };
 
@@ -103,6 +104,8 @@ class MemoryStock final : public Stock {
     const Error silence{ErrorCode::kUnavailable, "no answer"};
     ++shelf_.calls;
     if (shelf_.unreached > 0 && shelf_.unreached-- > 0) return silence;
+    if (shelf_.crowded)
+      return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .crowded = true};
     sweep();
     Result<T> answer = call();
     if (shelf_.unanswered > 0 && shelf_.unanswered-- > 0) return silence;

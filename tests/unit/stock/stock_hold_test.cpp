@@ -53,6 +53,15 @@ TEST_CASE("stock hold: who could not be reached is unavailable after the connect
   CHECK(w.aside() == 0);
 }
 
+TEST_CASE("stock hold: who was kept out by a crowd is told when the wait is over, and has nothing to give back") {
+  StockHoldWorld w({3, 3});
+  w.shelf.crowded = true;
+  w.wish.wait.once = true;
+  StockHold hold = w.hold(2);
+  CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
+  CHECK(w.shelf.calls == 1);
+}
+
 TEST_CASE("taking: a store that is silent is waited for as long as one was told to, and no longer") {
   struct Row {
     WaitPolicy wait;
