@@ -215,7 +215,8 @@ leases_are_kept() {
   wait_until filled cmd.pid
   kill -KILL "$(pid_of end)" "$(pid_of cmd)"
   [ "$(how_ended end)" = "signal 9" ]
-  wait_until is_free delayed
+  is_delayed() { dlock inspect delayed | grep -q 'lease ended, lock-delay runs'; }
+  wait_until is_delayed
   run -75 dlock run -q -n delayed -- true # the delay has begun
   cat /proc/sys/kernel/random/uuid >boot_id
   leases_are_kept
