@@ -154,7 +154,9 @@ TEST_CASE("force-release frees exactly the holders that were shown, and their lo
   REQUIRE(freed);
   CHECK(std::holds_alternative<LeaseBusy>(try_take(*freed, ask(), kNow + 4 * kSecond)));
   CHECK(taken(try_take(*freed, ask(), kNow + 5 * kSecond)));
-  CHECK(state_of(*freed, name, "store", kNow).holders[0].standing == Standing::kDelayAfterForce);
+  const Participant delayed = state_of(*freed, name, "store", kNow).holders[0];
+  CHECK(delayed.standing == Standing::kDelayAfterForce);
+  CHECK(*delayed.until == *shown.holders[0].until - 5s);  // 5 s from now, where the lease had ten
   CHECK(force_free(*freed, state_of(*freed, name, "store", kNow), kNow).has_value());
 
   LockRecord other = held.exclusive;
