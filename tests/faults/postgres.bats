@@ -16,6 +16,12 @@ teardown() { end_world; }
 with_tables() { start_postgres_with_tables one "$@"; }
 session() { use "$(postgres_url "${1:-one}")?strategy=session"; }
 as_a_rule() { pg one "ALTER ROLE app SET $1"; } # SETTING
+holds_in_session() { # [SETTING...]
+  with_tables "$@"
+  session
+  start_watched a dlock run --ttl 60s k -- section --for 30
+  wait_until begun 1
+}
 
 # --- processes and the server ----------------------------------------------------------------------------------------
 
@@ -402,20 +408,14 @@ SCRIPT
 }
 
 @test "session: its connection ends: the command is ended at once, 79, and never made again in silence" {
-  with_tables
-  session
-  start_watched a dlock run --ttl 60s k -- section --for 30
-  wait_until begun 1
+  holds_in_session
   end_sessions one
   [ "$(how_ended a)" = "exit 79" ]
   run -0 dlock run -n k -- true
 }
 
 @test "session: force-release looks whose the lock is and ends that session in one statement, so that it ends no later one" {
-  with_tables log_statement=all
-  session
-  start_watched a dlock run --ttl 60s k -- section --for 30
-  wait_until begun 1
+  holds_in_session log_statement=all
   run -0 dlock force-release --yes k
   [ "$(how_ended a)" = "exit 79" ]
   [ "$(grep -c pg_terminate_backend "$servers/one/log")" = 1 ]
@@ -425,10 +425,7 @@ SCRIPT
 
 records() { pg_says one "SELECT count(*) FROM dlock_rows WHERE space='session' AND text<>''" "$1"; } # HOW-MANY
 @test "session: gc removes the record of a session that has ended, and leaves that of one that lives" {
-  with_tables
-  session
-  start_watched a dlock run --ttl 60s k -- section --for 30
-  wait_until begun 1
+  holds_in_session
   end_sessions one
   [ "$(how_ended a)" = "exit 79" ]
   hold_lock other
@@ -450,10 +447,7 @@ wait_as_b() {
 }
 
 @test "session: supervisor SIGKILLed: its command is ended, then the lock is free at once" {
-  with_tables
-  session
-  start_watched a dlock run --ttl 60s k -- section --for 30
-  wait_until begun 1
+  holds_in_session
   wait_as_b
   kill -KILL "$(pid_of a)"
   [ "$(how_ended b)" = "exit 0" ]
