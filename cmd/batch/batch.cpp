@@ -143,6 +143,7 @@ class Batch {
     if (steps_.empty()) return;
     static_cast<void>(insist(ask, clock().now() + patience(), clock(), &signals_));
     if (open.size() == steps_.size()) over_ = unreachable_ = true;
+    for (const std::size_t i : open) answers_[i] = busy_if_crowded(answers_[i].error());
   }
 
   void ask_again(const std::vector<std::size_t>& open, const CallLimit& limit) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cmd/batch/batch.h"
 #include "cmd/options/stock_actions.h"
@@ -99,10 +100,12 @@ class Calling {
 
   /// Who cannot be reached is asked for --connect-timeout; who may have done it, until it is known.
   template <typename Call>
-  auto insisted(Call call) {
+  std::invoke_result_t<Call&, const CallLimit&> insisted(Call call) {
     const TimePoint until = soon();
     auto answer = insist(call, runtime_.clock.now() + options_.connect_timeout, runtime_.clock, nullptr);
-    if (answer || answer.error().code != ErrorCode::kUnavailable || answer.error().undone) return answer;
+    if (answer) return answer;
+    if (answer.error().code != ErrorCode::kUnavailable || answer.error().undone)
+      return busy_if_crowded(std::move(answer).error());
     answer = insist(call, until, runtime_.clock, nullptr);
     return answer || answer.error().code != ErrorCode::kUnavailable ? answer : unknown(answer.error());
   }
@@ -161,7 +164,8 @@ class Calling {
     Progress progress(telling, no_command, runtime_);
     const auto attempt = [&](int start, const CallLimit& limit) {
       auto answer = stock_.take(request, start, limit);
-      const bool waits = answer ? !std::holds_alternative<StockTaken>(*answer) : answer.error().crowded;
+      const bool waits =
+          answer ? !std::holds_alternative<StockTaken>(*answer) : answer.error().outage == Outage::kCrowded;
       const TimePoint now = runtime_.clock.now();
       if (waits && progress.waiting(now))
         progress.told_who({.name = name(), .store = stock_.store(), .holders = {}, .waiters = {}}, now);

@@ -27,17 +27,23 @@ enum class ErrorCode {
   kInternal,       ///< a bug in dlock
 };
 
+/// How kUnavailable came about.
+enum class Outage {
+  kSilent,     ///< no answer
+  kUnreached,  ///< there was no server to send anything to, so nothing was done
+  kRefused,    ///< a server has said it
+  kCrowded,    ///< the store is there, but others write to it all the time
+};
+
 /// An error as people read it: `message` says what happened and why, naming server, key and the real value; `next` says
 /// what to do now (may be empty). Neither ends in a full stop, neither holds a secret.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string next = {};
-  bool undone = false;     ///< of kUnavailable: nothing was done, and nothing that is on its way will be
-  std::int64_t left = 0;   ///< of kShort: how much there is
-  bool unreached = false;  ///< of kUnavailable: there was no server to send anything to, so nothing was done either
-  bool refused = false;    ///< of kUnavailable: a server has said it, as far as its store tells that
-  bool crowded = false;    ///< of kUnavailable: the store is there, but others write to it all the time
+  bool undone = false;              ///< of kUnavailable: nothing was done, and nothing that is on its way will be
+  std::int64_t left = 0;            ///< of kShort: how much there is
+  Outage outage = Outage::kSilent;  ///< of kUnavailable, as far as its store tells that
 };
 
 /// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.

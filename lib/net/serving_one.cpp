@@ -23,7 +23,7 @@ Result<std::size_t> first_that_serves(std::size_t first, std::size_t count, Cloc
     if (!error || error->code == ErrorCode::kUnavailable) error = tried.error();
   }
   error->message = reasons;
-  error->unreached = error->code == ErrorCode::kUnavailable;
+  if (error->code == ErrorCode::kUnavailable) error->outage = Outage::kUnreached;
   return *error;
 }
 

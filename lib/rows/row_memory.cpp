@@ -155,9 +155,7 @@ Result<void> RowMemory::change(const LockName& group, const Keys& keys, TimePoin
       TRY(number);
       if (*number != 0) return {};
     }
-    return Error{ErrorCode::kUnavailable,
-                 "what " + rows_->store() + " remembers of " + group.text() + " was changed by others again and again",
-                 "try again", true};
+    return crowd_at(rows_->store(), group);
   };
   auto done = until_answered(until, once);
   if (!done && done.error().code == ErrorCode::kUnavailable) {

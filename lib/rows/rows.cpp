@@ -21,6 +21,14 @@ Result<Rows::Survey> Rows::survey(const std::string& key, Which which, const Cal
   return survey;
 }
 
+Error crowd_at(const std::string& store, const LockName& group) {
+  return {.code = ErrorCode::kUnavailable,
+          .message = store + ": " + group.text() + " was changed again and again by others",
+          .next = "try again, with fewer of them at a time",
+          .undone = true,
+          .outage = Outage::kCrowded};
+}
+
 bool relies_on_nothing(const Rows::Commit& commit) {
   return std::all_of(commit.begin(), commit.end(), [](const Rows::Change& one) {
     return one.kind == Rows::Change::Kind::kBefore || (one.kind != Rows::Change::Kind::kAdd && one.version == 0);

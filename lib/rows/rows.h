@@ -152,6 +152,9 @@ class Rows {
   virtual void close() {}
 };
 
+/// What a commit fails with whose rows others have changed before each try.
+Error crowd_at(const std::string& store, const LockName& group);
+
 /// Whether a commit may be made where its group has no row.
 bool relies_on_nothing(const Rows::Commit& commit);
 

@@ -28,8 +28,8 @@ StockLook StockCalls::known(const LockName& name) {
 
 /// `error` comes after a commit that may have been made.
 Error StockCalls::and_before(Error error) const {
-  error.undone = (error.undone || error.unreached) && !is_unsure();
-  error.refused = rows_->has_refused();
+  error.undone = (error.undone || error.outage == Outage::kUnreached) && !is_unsure();
+  if (rows_->has_refused()) error.outage = Outage::kRefused;
   return error;
 }
 
@@ -39,9 +39,8 @@ Result<void> StockCalls::race(const LockName& name, int races, const CallLimit& 
   const TimePoint now = clock_.now();
   if (now >= limit.until) {
     if (unknown_) return *unknown_;
-    Error crowd{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
-                "are there more takers than segments? Add some with dlock stock resize", true};
-    crowd.crowded = true;
+    Error crowd = crowd_at(store(), name);
+    crowd.next = "are there more takers than segments? Add some with dlock stock resize";
     return crowd;
   }
   const Duration pause = unknown_     ? kOutagePause

@@ -92,7 +92,7 @@ class Taking {
   std::optional<Error> unreachable(const Error& error, TimePoint began, TimePoint until) {
     if (error.code != ErrorCode::kUnavailable) return error;
     undone_ = undone_ && error.undone;
-    if (error.crowded) return crowded_out(error);
+    if (error.outage == Outage::kCrowded) return crowded_out(error);
     const TimePoint now = clock_.now();
     const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
     patience_.unreached(hurried ? began : now);
@@ -106,14 +106,13 @@ class Taking {
     patience_.reached();
     why_.reset();
     if (!is_last()) return std::nullopt;
-    if (undone_) error.code = ErrorCode::kBusy;
     error.undone = undone_;
-    return error;
+    return busy_if_crowded(std::move(error));
   }
 
   /// One that is asked once gets the time of a first contact.
   bool outlives(const Error& error, TimePoint now) const {
-    if (!patience_.is_once()) return patience_.outlives(error, error.refused, now);
+    if (!patience_.is_once()) return patience_.outlives(error, error.outage == Outage::kRefused, now);
     return !patience_.is_long_outage(now) && !patience_.is_over(now);
   }
 
@@ -148,6 +147,11 @@ class Taking {
 Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
                                       Clock& clock, Control* control, const StockPause& pause) {
   return Taking(request, wait, clock, control, pause).run(attempt);
+}
+
+Error busy_if_crowded(Error error) {
+  if (error.outage == Outage::kCrowded && error.undone) error.code = ErrorCode::kBusy;
+  return error;
 }
 
 int start_by_chance() { return static_cast<int>(spread_below(1 << 24)); }

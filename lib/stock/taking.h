@@ -40,6 +40,9 @@ auto insist(Call call, TimePoint until, Clock& clock, Control* control) {
   return insist(clock, until, kAskAgainPause, in_time, control).answer;
 }
 
+/// What is said of a call when the wait for its crowd is over: Busy, if nothing of it was done.
+Error busy_if_crowded(Error error);
+
 /// A segment to begin with, by chance.
 int start_by_chance();
 

@@ -525,6 +525,10 @@ SCRIPT
   [[ "$output" == *"stock.db is busy: other processes write to it all the time"* && "$output" != *"may have been done"* ]]
   run -75 dlock stock take "$phone" -n --connect-timeout 300ms
   run -9 dlock stock run "$phone" -w 300ms -E 9 -- touch ran
+  run -75 dlock stock add "$phone" --qty 1 --connect-timeout 300ms
+  [[ "$output" == *"stock.db is busy: other processes write to it all the time"* && "$output" != *"may have been done"* ]]
+  run -75 dlock stock batch "$phone" -w 300ms <<<$'take a\ntake b'
+  [[ "$output" == *"a error busy "*"b error busy "* ]]
   start_watched patient dlock -q stock take "$phone" --connect-timeout 100ms
   wait_until in_state "$(pid_of patient)" S
   touch finish

@@ -105,7 +105,7 @@ class MemoryStock final : public Stock {
     ++shelf_.calls;
     if (shelf_.unreached > 0 && shelf_.unreached-- > 0) return silence;
     if (shelf_.crowded)
-      return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .crowded = true};
+      return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .outage = Outage::kCrowded};
     sweep();
     Result<T> answer = call();
     if (shelf_.unanswered > 0 && shelf_.unanswered-- > 0) return silence;

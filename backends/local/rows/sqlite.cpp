@@ -183,9 +183,11 @@ Error Database::busy_error() const {
   if (limit_.control && limit_.control->stop_requested()) {
     return {ErrorCode::kCancelled, "the wait for " + path_ + " was given up"};
   }
-  Error crowd{ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again", true};
-  crowd.crowded = true;
-  return crowd;
+  return {.code = ErrorCode::kUnavailable,
+          .message = path_ + " is busy: other processes write to it all the time",
+          .next = "try again",
+          .undone = true,
+          .outage = Outage::kCrowded};
 }
 
 int Database::busy(int tries) {

@@ -7,9 +7,17 @@
 namespace dlock::redis {
 namespace {
 
+Error not_now(std::string message, std::string next) {
+  return {.code = ErrorCode::kUnavailable,
+          .message = std::move(message),
+          .next = std::move(next),
+          .undone = true,
+          .outage = Outage::kRefused};
+}
+
 Error read_only(const std::string& store, const std::string& words) {
-  return {ErrorCode::kUnavailable, store + " is a read-only replica: " + words,
-          "name its primary, or let the sentinels name it: redis+sentinel://", true};
+  return not_now(store + " is a read-only replica: " + words,
+                 "name its primary, or let the sentinels name it: redis+sentinel://");
 }
 
 /// MOVED and ASK are followed at redis+cluster:// alone.
@@ -41,16 +49,16 @@ constexpr const char* kFull = " is out of memory (maxmemory) and takes nothing n
 /// The server lives, and takes nothing at the moment.
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
-    return Error{ErrorCode::kUnavailable, store + kFull,
-                 "raise maxmemory, or free some memory; what is held can still be renewed and released", true};
+    return not_now(store + kFull,
+                   "raise maxmemory, or free some memory; what is held can still be renewed and released");
   }
   if (is_refused_for(reply, "MISCONF")) {
-    return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
-                 "look at its disk and its log; to accept changes anyway: stop-writes-on-bgsave-error no", true};
+    return not_now(store + " cannot save its data and takes no changes: " + said,
+                   "look at its disk and its log; to accept changes anyway: stop-writes-on-bgsave-error no");
   }
   if (is_refused_for(reply, "NOREPLICAS")) {
-    return Error{ErrorCode::kUnavailable, store + " has too few replicas and takes no changes: " + said,
-                 "bring the replicas back, or lower min-replicas-to-write", true};
+    return not_now(store + " has too few replicas and takes no changes: " + said,
+                   "bring the replicas back, or lower min-replicas-to-write");
   }
   return std::nullopt;
 }
@@ -76,7 +84,11 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
                  "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
                  "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
-  return Error{code_of(reply), what, "look at it with: dlock doctor", error_word(reply) != nullptr};
+  return Error{.code = code_of(reply),
+               .message = what,
+               .next = "look at it with: dlock doctor",
+               .undone = error_word(reply) != nullptr,
+               .outage = Outage::kRefused};
 }
 
 Error of_request_to_holder(Error error, const LockName& name) {

@@ -265,8 +265,7 @@ Result<void> ZookeeperRows::race(const LockName& name, int races, const CallLimi
   if (races == 0) return {};
   const TimePoint now = session_.now();
   if (now >= limit.until) {
-    return Error{ErrorCode::kUnavailable, store() + ": " + name.text() + " was changed again and again by others",
-                 "are there more takers than segments? Add some with dlock stock resize", true};
+    return crowd_at(store(), name);
   }
   return session_.pause(std::min(limit.until, now + jitter(kRacePause * (1 << std::min(races, kMostRacePauses)))), "",
                         limit);

@@ -69,7 +69,7 @@ TEST_CASE("what each server has said is told, and a refusal for good before an o
   REQUIRE_FALSE(line);
   CHECK(line.error().code == ErrorCode::kDenied);
   CHECK(line.error().message == "a is down; b refused; c is down");
-  CHECK(!line.error().unreached);  // one has answered
+  CHECK(line.error().outage == Outage::kSilent);  // one has answered
   CHECK(line.error().next == "a password");
   CHECK(world.one.current() == nullptr);
 }

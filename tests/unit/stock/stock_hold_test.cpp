@@ -112,7 +112,9 @@ TEST_CASE(
         if (!std::exchange(asked, true)) return StockAnswer(StockShort{0, 1});
         if (clock.since_start() >= row.outage) return StockAnswer(StockTaken{{{0, 1}}, {}, false});
         if (!at_once && !row.refused) clock.advance(limit.until - clock.now());
-        return Error{.code = ErrorCode::kUnavailable, .message = "no answer", .refused = row.refused};
+        return Error{.code = ErrorCode::kUnavailable,
+                     .message = "no answer",
+                     .outage = row.refused ? Outage::kRefused : Outage::kSilent};
       };
       const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
       const auto taken = take_when_possible(request, outage, {.until = clock.now() + row.wait}, clock, nullptr);
@@ -146,7 +148,7 @@ TEST_CASE("taking: a crowd at the store is no outage: it is waited for, and 75 i
         if (!std::exchange(lost, true)) return Error{ErrorCode::kUnavailable, "no answer"};
         if (clock.since_start() >= row.crowd) return StockAnswer(StockTaken{{{0, 1}}, {}, false});
         clock.advance(limit.until - clock.now());
-        return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .crowded = true};
+        return Error{.code = ErrorCode::kUnavailable, .message = "a crowd", .undone = true, .outage = Outage::kCrowded};
       };
       const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
       const auto taken = take_when_possible(request, crowd, row.wait, clock, nullptr);

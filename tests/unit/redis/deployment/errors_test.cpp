@@ -14,7 +14,9 @@ TEST_CASE("each word of the table means the same to every deployment, and only w
   for (const ErrorWord& row : error_words()) {
     CAPTURE(row.word);
     const Reply reply = error_reply(std::string(row.word) + " said by a server");
-    CHECK(error_of(reply, "redis://h")->code == row.code);
+    const Error error = *error_of(reply, "redis://h");
+    CHECK(error.code == row.code);
+    if (error.code == ErrorCode::kUnavailable) CHECK(error.outage == Outage::kRefused);
     CHECK(reply_error(reply).code == row.code);
     CHECK(is_for_later(reply) == (row.cure == Cure::kLater));
     CHECK((row.code == ErrorCode::kUnavailable) == (row.cure != Cure::kNone));
