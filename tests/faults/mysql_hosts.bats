@@ -203,6 +203,19 @@ behind_one_name() { # USER STRATEGY
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
 
 # bats test_tags=all
+@test "session: the name of the primary moves to another server, and the old connection stays: 79 at the next ping" {
+  start_name one
+  use "$(mysql_url primary)?strategy=session"
+  start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  wait_until begun 1
+  switch_over one two
+  name_is two
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'has become read-only' said
+  run -0 dlock run -q -w 10 k -- section
+}
+
+# bats test_tags=all
 @test "a take and a refund of a stock go along with the name of the primary" {
   start_name one
   use "$(mysql_url primary)"

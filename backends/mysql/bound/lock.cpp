@@ -175,7 +175,7 @@ Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
   if (!ping_sent_) {
     ping_sent_ = runtime_.clock.now();
     // Its answer, and with it who asks for the lock back.
-    database->begin((servers_.count() > 1 ? std::string(kAskReadOnly) : "SELECT 0") + "," + record_.text_query(token_));
+    database->begin(std::string(kAskReadOnly) + "," + record_.text_query(token_));
   }
   while (true) {
     if (auto answer = pinged(*database)) return std::move(*answer);
@@ -208,10 +208,17 @@ std::optional<Renewal> ConnectionBoundLock::pinged(Database& database) {
   return RenewalLost{"the connection that held it has ended: " + printable(failure.text, kForeignWords)};
 }
 
-/// Where there are several servers, one that has become read-only was relieved by another, which knows nothing of the
-/// lock.
+/// Another server has taken the place of ours, which is read-only, and knows nothing of the lock: one that the URL
+/// names, or that its name leads to now.
+bool ConnectionBoundLock::is_relieved() const {
+  if (servers_.count() > 1) return true;
+  const auto answer = servers_.beside().run(kAskReadOnly, runtime_.clock.now() + kRecordBudget);
+  return answer && !says_read_only(*answer);
+}
+
 Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) const {
-  if (says_read_only(answer)) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
+  if (says_read_only(answer) && is_relieved())
+    return RenewalLost{servers_.server() + ", which held it, has become read-only"};
   const std::string ours = answer.rows.empty() ? std::string() : text_of(answer.rows.front(), 1);
   return RenewalRenewed{lease_deadline(sent, spec_.ttl), revocation_of(decode_holder(token_, ours).who)};
 }

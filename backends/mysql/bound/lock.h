@@ -45,6 +45,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   Error lost_with_connection();
   Result<void> release_row(TimePoint until);
   std::optional<Renewal> pinged(Database& database);
+  bool is_relieved() const;
   Renewal judge_ping(const Answer& answer, TimePoint sent) const;
 
   const Settings settings_;

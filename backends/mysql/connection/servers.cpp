@@ -5,7 +5,9 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
+#include "lib/base/human_text.h"
 #include "lib/config/secret.h"
+#include "lib/net/meanings.h"
 
 namespace dlock::mysql {
 namespace {
@@ -22,9 +24,13 @@ bool says_read_only(const Answer& answer) {
 Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
     : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), one_(servers_.size(), clock) {}
 
+/// Within TLS a line that breaks is an error of TLS. What certificates and keys are wrong was said at the login.
 Error Servers::failed(const Failure& failure) {
-  Error error = error_of(failure, server());
+  const bool of_tls = failure.code == kTlsError;
+  Error error = of_tls ? error_without_meaning(true, server(), printable(failure.text, kForeignWords))
+                       : error_of(failure, server());
   error.undone = error.code == ErrorCode::kUnavailable && !failure.cut_off;
+  if (error.undone) error.outage = Outage::kRefused;
   if (is_read_only(failure.code)) one_.pass_over();
   else if (failure.cut_off) close();
   return error;

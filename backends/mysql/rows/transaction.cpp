@@ -26,9 +26,7 @@ Result<void> Transaction::begin(const CallLimit& limit) {
   limit_ = limit;
   const auto database = servers_.connect(limit.until, limit.control);
   if (!database) return database.error();
-  pending_ = "START TRANSACTION";
-  // With one server there is no other that could have taken its place.
-  if (servers_.count() > 1) pending_ = std::string(kMindReadOnly) + ";" + pending_;
+  pending_ = std::string(kMindReadOnly) + ";START TRANSACTION";
   if (generation_ != servers_.generation()) pending_ = "SET SESSION innodb_lock_wait_timeout=2;" + pending_;
   return {};
 }

@@ -59,10 +59,11 @@ TEST_CASE("transaction: changes are kept until something is read, or it ends") {
   w.transaction.read("Q");
   w.transaction.write("B");
   REQUIRE(w.transaction.commit());
-  CHECK(w.server.log == Log{"SET SESSION innodb_lock_wait_timeout=2;START TRANSACTION;A;Q", "B;COMMIT"});
+  const std::string begin = std::string(kMindReadOnly) + ";START TRANSACTION;";
+  CHECK(w.server.log == Log{"SET SESSION innodb_lock_wait_timeout=2;" + begin + "A;Q", "B;COMMIT"});
   w.begin();
   REQUIRE(w.transaction.commit("LAST"));
-  CHECK(w.server.log.back() == "START TRANSACTION;LAST;COMMIT");  // the connection knows how long to wait
+  CHECK(w.server.log.back() == begin + "LAST;COMMIT");  // the connection knows how long to wait
 }
 
 TEST_CASE("transaction: after a failure nothing is sent but ROLLBACK, and commit tells") {
@@ -80,6 +81,27 @@ TEST_CASE("transaction: after a failure nothing is sent but ROLLBACK, and commit
     CHECK(w.server.heard("R") == 2);  // in START and in ROLLBACK
     CHECK(w.transaction.failure_code() == code);
     CHECK(w.transaction.is_worth_repeating() == (code != 1146));
+  }
+}
+
+TEST_CASE("transaction: a line that breaks within TLS is an outage, and what a server refuses for now is said by it") {
+  struct Row {
+    int code;
+    bool undone;
+    Outage outage;
+  };
+  for (const Row& row :
+       {Row{kTlsError, false, Outage::kSilent}, Row{1792, true, Outage::kRefused}, Row{2013, false, Outage::kSilent}}) {
+    CAPTURE(row.code);
+    World w;
+    w.begin();
+    w.server.next("Q", row.code);
+    w.transaction.read("Q");
+    const auto done = w.transaction.commit();
+    REQUIRE_FALSE(done);
+    CHECK(done.error().code == ErrorCode::kUnavailable);
+    CHECK(done.error().undone == row.undone);
+    CHECK(done.error().outage == row.outage);
   }
 }
 
@@ -117,7 +139,7 @@ TEST_CASE("transaction: what was begun and left is rolled back before the next o
   w.begin();
   REQUIRE(w.transaction.commit("Q"));
   CHECK(w.server.log[1] == "ROLLBACK");
-  CHECK(w.server.log[2].starts_with("START TRANSACTION"));
+  CHECK(w.server.log[2].starts_with(kMindReadOnly));
 }
 
 TEST_CASE("mysql rows: no mark is set beside an equation, from which MySQL 9 knows the column of any row") {
