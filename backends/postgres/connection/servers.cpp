@@ -39,7 +39,8 @@ Servers::Opened Servers::open_at(std::size_t index, const Address* address, bool
 }
 
 /// libpq would look names up by getaddrinfo(3), which nobody can stop, and give all of the time to one silent address.
-/// One name may be that of a primary and its standbys; if it has no primary, a standby answers who only asks.
+/// One name may be that of a primary and its standbys; if it has no primary, a standby answers who only asks, and who
+/// has had the primary waits for the next one.
 Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   const Endpoint& endpoint = settings_.servers[index];
   const bool several = settings_.servers.size() > 1;
@@ -48,11 +49,13 @@ Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   const Address* reads = nullptr;
   for (std::size_t left = addresses.size();; --left) {
     const Address* address = &addresses[addresses.size() - left];
-    auto opened = open_at(index, address, several || addresses.size() > 1, share_of(limit, clock_.now(), left));
+    const std::size_t shares = left + (reads ? 1 : 0);
+    auto opened = open_at(index, address, several || addresses.size() > 1, share_of(limit, clock_.now(), shares));
+    if (opened) had_primary_ = true;
     if (opened || opened.error().code != ErrorCode::kUnavailable) return opened;
     if (only_reads_) reads = address;
     if (left > 1) continue;
-    if (!reads || several) return opened;
+    if (!reads || several || had_primary_) return opened;
     return open_at(index, reads, false, limit);
   }
 }

@@ -54,7 +54,8 @@ class Servers {
   Clock& clock_;
   ServingOne<Connection> one_;
   bool has_refused_ = false;
-  bool only_reads_ = false;  ///< why the last address was none
+  bool only_reads_ = false;   ///< why the last address was none
+  bool had_primary_ = false;  ///< since we were made, at whatever address
 };
 
 }  // namespace dlock::postgres
