@@ -125,8 +125,9 @@ Result<KnownLocks> ZookeeperAdmin::known_locks() {
   return known;
 }
 
-/// One transaction, with a lease in each place for as long as its lock-delay wants.
-Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, TimePoint until) {
+/// One transaction, with a lease in each place for as long as its lock-delay wants, unless that alone was `shown`.
+Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, const LockState& shown,
+                                  TimePoint until) {
   const Error changed{ErrorCode::kConflict, "the holders have changed; nothing was freed"};
   std::vector<Change> changes;
   for (const ParticipantNode& holder : holders) {
@@ -137,7 +138,10 @@ Result<void> ZookeeperAdmin::free(const std::vector<ParticipantNode>& holders, T
       changes.back().version = *version;
     }
     if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
-    if (!is_hold(holder.participant.standing)) continue;  // its lock-delay ends
+    const bool ends = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& one) {
+      return is_delay(one.standing) && id_of(one) == id_of(holder.participant);
+    });
+    if (ends) continue;
     HolderRecord delay = *holder.ours;
     delay.owner = std::string(delay.owner.size(), '0');
     delay.pid = 0;
@@ -163,7 +167,7 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   std::set<Id> now;
   for (const ParticipantNode& one : present) now.insert(id_of(one.participant));
   if (now != ids_of(shown.holders)) return other_holders(name);
-  TRY(free(present, until));
+  TRY(free(present, shown, until));
   return ForceReleased{shown.holders};
 }
 

@@ -72,7 +72,7 @@ class ZookeeperAdmin final : public AdminCommon {
   LockState shown(const LockName& name, const std::vector<ParticipantNode>& present, TimePoint until);
   /// The node of `owner`'s lease. Lost if there is none, Unsupported if `owner` holds `name` by a process.
   Result<ParticipantNode> lease_of(const LockName& name, const Owner& owner, TimePoint until);
-  Result<void> free(const std::vector<ParticipantNode>& holders, TimePoint until);
+  Result<void> free(const std::vector<ParticipantNode>& holders, const LockState& shown, TimePoint until);
   Result<std::optional<Swept>> sweep_lease(const std::string& path, bool dry_run, TimePoint until);
 
   Ensemble ensemble_;

@@ -41,13 +41,10 @@ std::string next_text(const LockState& state) {
              : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
-bool is_delay(const Participant& holder) {
-  return holder.standing == Standing::kDelayAfterForce || holder.standing == Standing::kDelayAfterLease;
-}
-
 /// Nobody holds it, and a lock-delay keeps others out.
 bool is_delayed(const LockState& state) {
-  return !state.holders.empty() && std::all_of(state.holders.begin(), state.holders.end(), is_delay);
+  return !state.holders.empty() && std::all_of(state.holders.begin(), state.holders.end(),
+                                               [](const Participant& holder) { return is_delay(holder.standing); });
 }
 
 /// What will happen to the holders that are shown.
@@ -56,12 +53,17 @@ std::string consequence_text(const LockState& state, WallTime now) {
   if (is_delayed(state))
     return "this ends its lock-delay: the next holder may run beside a command that has lost it and goes on\n";
   const auto runs = std::find_if_not(state.holders.begin(), state.holders.end(), runs_nothing);
-  if (runs == state.holders.end()) return "it is a lease: nothing that dlock knows of runs under it\n";
+  if (runs == state.holders.end())
+    return "it is a lease: nothing that dlock knows of runs under it; a run inside it hears of this at its next "
+           "renewal\n";
   if (runs->pid <= 0) return "it is not known whether its holder hears of this: the next holder may run beside it\n";
   const std::string when = runs->until
                                ? "at the latest in " + human_duration(std::max(age(now, *runs->until), Duration(0)))
                                : std::string("within a second");
-  return "its command gets TERM as soon as its dlock hears of this, " + when +
+  const char* const what = runs->command.empty() ? "its dlock gives it up as soon as it hears of this, "
+                                                 : "its command gets TERM, or what its --on-lost says, as soon as its "
+                                                   "dlock hears of this, ";
+  return what + when +
          "; until it has ended, the next holder may run beside it\nto ask it to end first, so that nothing overlaps: "
          "dlock revoke " +
          state.name.typed() + '\n';

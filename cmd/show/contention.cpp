@@ -37,8 +37,10 @@ std::string holder_sentence(const Participant& holder, WallTime now) {
     text += holder.ran.empty() ? " for " + length : ", which ran " + length + " ago";
   }
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
-  if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
+  const std::string left = holder.until && *holder.until > now ? human_duration(*holder.until - now) : "";
+  if (!left.empty() && !is_delay(holder.standing)) text += ", lease ends in " + left;
   if (const std::string note = note_text(holder); !note.empty()) text += ", " + printable(note);
+  if (!left.empty() && is_delay(holder.standing)) text += " for " + left + " more";
   return text;
 }
 
@@ -60,10 +62,15 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
   if (state->holders.empty()) {
     return name.text() + " is about to go to " + participant_text(state->waiters.front()) + ", first in the queue";
   }
+  const Participant& first = state->holders.front();
+  if (is_delay(first.standing) && first.owner.empty()) {
+    return name.text() + " has no holder, and its lock-delay keeps others out" +
+           (first.until && *first.until > now ? " for " + human_duration(*first.until - now) : "");
+  }
   const std::string holders = holders_sentence(state->holders, state->more_holders, now);
   switch (state->mode) {
     case Mode::kExclusive:
-      return name.text() + (state->holders.front().ran.empty() ? " is held by " : " is kept by ") + holders;
+      return name.text() + (first.ran.empty() ? " is held by " : " is kept by ") + holders;
     case Mode::kShared:
       return name.text() + " is held (shared) by " + holders;
     case Mode::kPermits:

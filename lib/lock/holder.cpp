@@ -21,6 +21,10 @@ const char* mode_letter(Mode mode) {
 
 bool is_hold(Standing standing) { return standing == Standing::kRegular || standing == Standing::kEndless; }
 
+bool is_delay(Standing standing) {
+  return standing == Standing::kDelayAfterLease || standing == Standing::kDelayAfterForce;
+}
+
 std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }

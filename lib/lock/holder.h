@@ -43,6 +43,8 @@ enum class Standing {
 };
 /// Whether a holder of this standing has the lock now: its token is good.
 bool is_hold(Standing standing);
+/// Nobody has it, and a lock-delay keeps others out, until Participant::until.
+bool is_delay(Standing standing);
 
 // What bounds a number that was read.
 constexpr Mode last_of(Mode) { return Mode::kPermits; }

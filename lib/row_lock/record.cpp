@@ -103,9 +103,9 @@ Participant participant_of(const LeaseHolder& holder, const LockRecord& record, 
     add_who(participant, holder.who);
   }
   participant.mode = record.mode;
-  participant.until = wall_time(delay_alone ? holder.until + holder.delay : holder.until);
   if (delay_alone) participant.standing = Standing::kDelayAfterForce;
   else if (holder.until <= now) participant.standing = Standing::kDelayAfterLease;
+  participant.until = wall_time(is_delay(participant.standing) ? holder.until + holder.delay : holder.until);
   return participant;
 }
 

@@ -94,11 +94,12 @@ LeaseBusy busy(const LockRecord& record, const LeaseAsk& ask, std::size_t place,
   return {(ask.mode == Mode::kPermits ? first : last) - now, 0};
 }
 
-bool is_seen(const LeaseHolder& holder, const std::vector<Participant>& shown) {
-  return std::any_of(shown.begin(), shown.end(), [&](const Participant& participant) {
+const Participant* find_shown(const LeaseHolder& holder, const std::vector<Participant>& shown) {
+  const auto found = std::find_if(shown.begin(), shown.end(), [&](const Participant& participant) {
     return holder.owner == kNobody ? participant.owner.empty()
                                    : participant.owner == holder.owner && participant.token.value() == holder.token;
   });
+  return found == shown.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -199,8 +200,9 @@ std::optional<LockRecord> force_free(const LockRecord& read, const LockState& sh
   LockRecord record = pruned(read, now);
   if (record.holders.size() != shown.holders.size()) return std::nullopt;
   for (LeaseHolder& holder : record.holders) {
-    if (!is_seen(holder, shown.holders)) return std::nullopt;
-    if (holder.owner == kNobody || holder.until <= now) holder.delay = 0;
+    const Participant* seen = find_shown(holder, shown.holders);
+    if (seen == nullptr) return std::nullopt;
+    if (is_delay(seen->standing)) holder.delay = 0;
     holder.owner = kNobody;
     holder.until = now;
   }

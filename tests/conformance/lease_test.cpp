@@ -314,6 +314,35 @@ TEST_CASE("a lock-delay after a force-release is shown as that, with who waits, 
   });
 }
 
+TEST_CASE("a force-release of who was shown as a holder leaves the lock-delay, also if the lease has ended meanwhile") {
+  on_every_backend("delay-late", [](World& w) {
+    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
+    LockSpec careful = exclusive(w.key);
+    careful.lock_delay = seconds(60);
+    (void)leased(w.fixture, careful, "detach-ttl 1000");
+    auto shown = w.b.inspect(name(w.key));
+    REQUIRE(shown);
+    REQUIRE(shown->holders.size() == 1);
+    if (!is_hold(shown->holders.front().standing)) return;  // a slow machine
+    auto late = shown;
+    const auto is_delayed = [&] { return late->holders.size() == 1 && is_delay(late->holders.front().standing); };
+    REQUIRE(eventually([&] { return (late = w.a.inspect(name(w.key))) && is_delayed(); }));
+    if (late->holders.front().until) CHECK(*late->holders.front().until > *shown->holders.front().until);
+    const auto freed = w.b.force_release(name(w.key), *shown, "");
+    if (!freed) CHECK(freed.error().code == ErrorCode::kConflict);
+    late = w.a.inspect(name(w.key));
+    REQUIRE(late);
+    REQUIRE(is_delayed());
+    Acquisition early(w.b, once(exclusive(w.key)));
+    CHECK(early.wait_for<Refused>());
+    REQUIRE(w.a.force_release(name(w.key), *late, ""));
+    Acquisition next(w.b, exclusive(w.key));
+    next.held();
+    next.release();
+  });
+}
+
 TEST_CASE("a lock-delay after a force-release keeps each place that was held") {
   on_every_backend("delay-closed", [](World& w) {
     if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;

@@ -67,8 +67,10 @@ class ViewReader {
       Participant participant;
       participant.owner = owner;
       participant.mode = state.mode;
-      if (const auto record = holders_.find(owner); record != holders_.end()) add_record(participant, record->second);
-      participant.until = from_ms(leading_number<std::int64_t>(end));
+      std::int64_t delay = 0;
+      if (const auto record = holders_.find(owner); record != holders_.end())
+        delay = add_record(participant, record->second);
+      end_at(participant, now_ms, leading_number<std::int64_t>(end) - now_ms, delay);
       state.holders.push_back(std::move(participant));
     }
     std::sort(state.holders.begin(), state.holders.end(),
@@ -89,10 +91,16 @@ class ViewReader {
       if (participant.owner != value_) participant.stored = value_;
       show_family(participant, "string", value_, remaining_ >= 0);
     }
-    if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_ - delay);
+    if (remaining_ >= 0) end_at(participant, now_ms, remaining_, delay);
     else if (participant.standing == Standing::kRegular) participant.standing = Standing::kEndless;
-    if (delay > 0 && remaining_ >= 0 && remaining_ <= delay) participant.standing = Standing::kDelayAfterLease;
     state.holders.push_back(std::move(participant));
+  }
+
+  /// `delay`: what is left of it comes after the lease.
+  static void end_at(Participant& participant, std::int64_t now_ms, std::int64_t left_ms, std::int64_t delay) {
+    const bool over = delay > 0 && left_ms <= delay;
+    if (over) participant.standing = Standing::kDelayAfterLease;
+    participant.until = from_ms(now_ms + left_ms - (over ? 0 : delay));
   }
 
   void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
@@ -307,7 +315,10 @@ Result<void> NativeLayout::release_split(const Owner& owner, TimePoint until) {
 }
 
 Result<void> NativeLayout::force(const LockState& shown, TimePoint until) {
-  TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kAllKeys, with_holders({}, shown)), until, nullptr));
+  const bool delay_alone = std::all_of(shown.holders.begin(), shown.holders.end(),
+                                       [](const Participant& holder) { return is_delay(holder.standing); });
+  std::vector<std::string> words = with_holders({delay_alone ? "1" : "0"}, shown);
+  TRY_ASSIGN(auto answer, run(command_of(native_scripts::kForce, kAllKeys, std::move(words)), until, nullptr));
   const std::string& word = answer.front().text;
   if (word == "freed") return {};
   if (word == "conflict") return other_holders(name_);

@@ -159,6 +159,14 @@ TEST_CASE("force-release frees exactly the holders that were shown, and their lo
   CHECK(*delayed.until == *shown.holders[0].until - 5s);  // 5 s from now, where the lease had ten
   CHECK(force_free(*freed, state_of(*freed, name, "store", kNow), kNow).has_value());
 
+  const StoreTime over = kNow + 12 * kSecond;  // what was shown as a hold has its lock-delay before it
+  const auto late = force_free(held.exclusive, shown, over);
+  REQUIRE(late);
+  CHECK(std::holds_alternative<LeaseBusy>(try_take(*late, ask(), over + 4 * kSecond)));
+  const auto ended = force_free(held.exclusive, state_of(held.exclusive, name, "store", over), over);
+  REQUIRE(ended);
+  CHECK(taken(try_take(*ended, ask(), over)));
+
   LockRecord other = held.exclusive;
   other.holders[0].token = 99;
   CHECK_FALSE(force_free(other, shown, kNow).has_value());

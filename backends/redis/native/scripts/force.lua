@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes the lock from its holders, if they are exactly those that were shown.
--- ARGV: wake, owner, token, owner, token, ...
+-- ARGV: wake, '1' if a lock-delay alone was shown, owner, token, owner, token, ...
 -- {freed} {conflict} {foreign, type}
 --- include parts/prologue.lua
 --- include parts/prune.lua
@@ -26,18 +26,15 @@ for owner in pairs(tokens) do
   end
 end
 
--- The lock-delay of a lease that is over ends.
-local left = call('PTTL', lock)
-if not is_marked() and left >= 0 and left <= delay then delay = 0 end
-
-if count ~= (#ARGV - 1) / 2 then return {'conflict'} end
-for i = 2, #ARGV, 2 do
+if ARGV[2] == '1' then delay = 0 end
+if count ~= (#ARGV - 2) / 2 then return {'conflict'} end
+for i = 3, #ARGV, 2 do
   if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
 end
 if count > 0 then
   local shared = is_marked()
   call('DEL', lock, holders, ends)
-  for i = 2, shared and #ARGV or 0, 2 do try('PUBLISH', ARGV[1] .. ARGV[i], 'freed') end
+  for i = 3, shared and #ARGV or 0, 2 do try('PUBLISH', ARGV[1] .. ARGV[i], 'freed') end
   if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true) end
 end
 return {'freed'}

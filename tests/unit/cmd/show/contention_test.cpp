@@ -79,6 +79,24 @@ TEST_CASE("reason, end of the lease and the others who wait are told when they a
         "deploy/prod is held by deploy@ci-4 (pid 8812) for 41 s (rollout), lease ends in 12 s; 2 others wait");
 }
 
+TEST_CASE("a lock-delay has no holder, and its end is not that of a lease") {
+  Participant over = participant("ci-4", 8812, 41s);
+  over.owner = "a";
+  over.until = kNow + 12s;
+  over.standing = Standing::kDelayAfterLease;
+  Participant nobody;
+  nobody.until = kNow + 58s;
+  nobody.standing = Standing::kDelayAfterForce;
+  const auto told = [](const Participant& one) {
+    return busy_error(lock_name("k"), held({one}), std::nullopt, kNow).message;
+  };
+  CHECK(told(over) == "k is held by deploy@ci-4 (pid 8812) for 41 s, lease ended, lock-delay runs for 12 s more");
+  CHECK(told(nobody) == "k has no holder, and its lock-delay keeps others out for 58 s");
+  nobody.standing = Standing::kDelayAfterLease;
+  nobody.until.reset();
+  CHECK(told(nobody) == "k has no holder, and its lock-delay keeps others out");
+}
+
 TEST_CASE("--warn-held names the one who has held it longest, once that is too long") {
   const auto told = [](const LockState& state) { return long_hold_error(state, 2h, kNow); };
   const auto error = told(held({participant("ci-5", 1, 1min), participant("ci-4", 8812, 3h + 20min)}));
