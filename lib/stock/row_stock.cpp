@@ -59,7 +59,7 @@ class RowStock final : public Stock {
     const bool goes_on = ours.queues ? !limit.control || !limit.control->stop_requested()
                                      : calls_.wait_for(stock, lock_row(turn.segment), pause, limit);
     // Without our turn, and untold, a look costs less than a commit that is refused.
-    if (ours.queues ? !turn_ : !calls_.is_told()) waited_for_.reset();
+    if (locked_out_ && (ours.queues ? !turn_ : !calls_.is_told())) locked_out_->waited_for.reset();
     return goes_on;
   }
   Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
@@ -83,7 +83,9 @@ class RowStock final : public Stock {
   Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
     return level_stock(calls_, name, segments, limit);
   }
-  Result<void> drop(const LockName& name, const CallLimit& limit) override { return drop_stock(calls_, name, limit); }
+  Result<void> drop(const LockName& name, const CallLimit& limit) override {
+    return drop_stock(calls_, name, unanswered_drop_, limit);
+  }
 
  private:
   Result<StockLook> look(const LockName& name, const std::vector<LockName>& ids, const Sight& sight,
@@ -102,6 +104,7 @@ class RowStock final : public Stock {
   StockAnswer lock_out(const LockName& id, const StockInProgress::Turn& turn);
   bool is_asked_at_once(const LockName& id) const;
   bool wants_all_locks(const LockName& id) const;
+  bool has_waited_for(const LockName& id, int segment) const;
   Result<StockAnswer> deduct_one(const StockRequest& request, const Wish& wish, const CallLimit& limit);
   void settle_refunds(const LockName& name, Steps& steps, const std::vector<StockRefund>& refunds,
                       const CallLimit& limit);
@@ -120,17 +123,18 @@ class RowStock final : public Stock {
 
   struct LockedOut {
     LockName id;
-    bool waits = false;  ///< since then
-    TimePoint all_at{};  ///< when it looks at all locks
+    std::optional<int> waited_for;  ///< the segment whose lock it waits for; none: the rows are looked at
+    TimePoint all_at{};             ///< when it looks at all locks
+    bool waits = false;             ///< since then
   };
 
   StockCalls calls_;
-  std::optional<Aside> aside_;                          ///< the last reservation of ours
-  std::optional<LockedOut> locked_out_;                 ///< the request that was locked out last
-  std::optional<std::pair<LockName, int>> waited_for_;  ///< the request that was locked out last, and of which segment
-  std::optional<int> turn_;                             ///< the segment whose lock's turn has come to us
+  std::optional<Aside> aside_;           ///< the last reservation of ours
+  std::optional<LockedOut> locked_out_;  ///< the request that was locked out last
+  std::optional<int> turn_;              ///< the segment whose lock's turn has come to us
   bool in_vain_ = false;    ///< it did not come, or somebody else had the lock: next, the rows are looked at
   TimePoint next_sweep_{};  ///< for who waits for locks
+  std::optional<std::string> unanswered_drop_;
 };
 
 /// Until all steps have their answers, by `decide(look, races, i)`. `sight_of(races)` says what the look has; without
@@ -213,9 +217,12 @@ bool RowStock::wants_all_locks(const LockName& id) const {
 
 StockAnswer RowStock::lock_out(const LockName& id, const StockInProgress::Turn& turn) {
   const bool goes_on = locked_out_ && locked_out_->id == id && !turn.of_all;
-  locked_out_ = LockedOut{id, false, goes_on ? locked_out_->all_at : calls_.now() + kAllLocksPause};
-  waited_for_ = {id, turn.segment};
+  locked_out_ = LockedOut{id, turn.segment, goes_on ? locked_out_->all_at : calls_.now() + kAllLocksPause};
   return StockInProgress{turn};
+}
+
+bool RowStock::has_waited_for(const LockName& id, int segment) const {
+  return locked_out_ && locked_out_->id == id && locked_out_->waited_for == segment;
 }
 
 /// For a request that wants a lock and has not waited for one, where the store has queues for them. If the turn of none
@@ -223,7 +230,7 @@ StockAnswer RowStock::lock_out(const LockName& id, const StockInProgress::Turn& 
 std::optional<int> RowStock::take_turn(const StockRequest& request, const Wish& wish, const CallLimit& limit) {
   const bool looks = std::exchange(in_vain_, false);
   if (!wish.locks || looks || is_asked_at_once(request.id)) return std::nullopt;
-  if (waited_for_ == std::pair(request.id, wish.start)) return std::nullopt;
+  if (has_waited_for(request.id, wish.start)) return std::nullopt;
   const auto turn = calls_.turn_of_lock(request.stock, wish.start, Duration(0), limit);
   turn_ = turn.segment;
   if (!turn.queues || turn_) return std::nullopt;
@@ -257,7 +264,8 @@ void RowStock::deduct(const LockName& name, Steps& steps, const std::vector<Wish
   const bool reserves = std::any_of(wishes.begin(), wishes.end(), [](const Wish& one) { return one.owner; });
   Wish one = wishes.front();
   const auto turn = std::exchange(turn_, std::nullopt);
-  const bool waited = std::exchange(waited_for_, std::nullopt) == std::pair(steps.front().id, one.start);
+  const bool waited = has_waited_for(steps.front().id, one.start);
+  if (locked_out_) locked_out_->waited_for.reset();
   const bool all = wants_all_locks(steps.front().id);
   const bool comes_back = (waited || turn) && !is_asked_at_once(steps.front().id);
   one.start = turn.value_or(one.start);

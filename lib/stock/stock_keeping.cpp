@@ -204,16 +204,22 @@ Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, 
   }
 }
 
-Result<void> drop_stock(StockCalls& calls, const LockName& name, const CallLimit& limit) {
+Result<void> drop_stock(StockCalls& calls, const LockName& name, std::optional<std::string>& unanswered,
+                        const CallLimit& limit) {
   const std::vector<std::string> head{kHeadRow};
   for (int races = 0;; ++races) {
     TRY(calls.race(name, races, limit));
     TRY_ASSIGN(const auto seen, calls.until_answered([&] { return calls.rows().read(name, head, limit); }, limit));
     const Rows::Number version = seen.rows.front().version;
-    if (version == 0) return calls.is_unsure() ? Result<void>() : no_such_stock(name, calls.store());
+    const auto known = parse_head(seen.rows.front());
+    const std::string maker = known ? known->maker : "";
+    const bool is_it = version != 0 && unanswered.value_or(maker) == maker;
+    if (!is_it) return unanswered ? Result<void>() : no_such_stock(name, calls.store());
     const Rows::Commit commit{{Rows::Change::Kind::kCheck, kHeadRow, version}, {.kind = Rows::Change::Kind::kClear}};
-    TRY_ASSIGN(const auto gone, calls.commit(name, commit, limit));
-    if (gone != 0) return {};
+    const auto gone = calls.commit(name, commit, limit);
+    if (calls.is_unsure()) unanswered = maker;
+    if (!gone) return gone.error();
+    if (*gone != 0) return {};
   }
 }
 

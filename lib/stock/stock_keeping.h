@@ -20,7 +20,9 @@ Result<std::vector<KnownRequest>> known_requests(StockCalls& calls, const LockNa
 /// all at once, or fewer while others are faster.
 Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, const CallLimit& limit);
 /// Whatever its rows say: a stock that makes no sense can be dropped.
-Result<void> drop_stock(StockCalls& calls, const LockName& name, const CallLimit& limit);
+/// `unanswered`: the maker of the stock whose drop has no answer yet; what another has made since then is left alone.
+Result<void> drop_stock(StockCalls& calls, const LockName& name, std::optional<std::string>& unanswered,
+                        const CallLimit& limit);
 
 /// Gives back the reservations whose time is over; says how many they were.
 Result<int> sweep_stock(StockCalls& calls, const LockName& name, const CallLimit& limit);

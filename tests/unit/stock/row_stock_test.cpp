@@ -319,4 +319,20 @@ TEST_CASE("stock on rows: rows that make no sense are said to be wrong, and noth
   CHECK(w.shelf.groups.empty());
 }
 
+TEST_CASE("stock on rows: a drop whose answer was lost leaves a stock alone that was made after it") {
+  World w;
+  w.create(10, 2);
+  w.shelf.fault = RowShelf::Fault::kAfter;
+  w.shelf.fault_at = w.shelf.calls + 2;
+  bool made = false;
+  w.shelf.between = [&] {
+    if (made || !w.shelf.groups.empty()) return;
+    made = true;
+    w.create(3, 1);
+  };
+  CHECK(w.a->drop(kPhone, w.limit()));
+  CHECK(made);
+  CHECK(w.state().total() == 3);
+}
+
 }  // namespace dlock::testing::row_stock_test
