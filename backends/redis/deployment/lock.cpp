@@ -11,10 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// After so many failures in a row a holder tries to open its channel only with every tenth renewal: those notice a
-/// loss, too, only later.
-constexpr int kDeafEnough = 3;
-constexpr int kDeafRenewals = 10;
 constexpr Duration kLeastPatience = 500ms;  ///< the least time of one attempt of several
 
 }  // namespace
@@ -93,8 +89,7 @@ Renewal LayoutLock::renew(Control& control, TimePoint until) {
     const Connection* main = connection();
     wake_.follow(main);
     const bool is_told = wake_.is_open() && (!main || main->opened() == watched_);
-    const bool tries = deaf_ < kDeafEnough || ++deaf_ % kDeafRenewals == 0;
-    if (!watch_at_ && !is_told && tries) watch_at_ = runtime_.clock.now();
+    if (!watch_at_ && !is_told && deafness_.tries()) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), layout().revoked()};
   }
   if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
@@ -127,7 +122,7 @@ Renewal LayoutLock::held(TimePoint now) {
     if (now < *watch_at_) return RenewalHeld{};
     watch_at_.reset();
     if (!listen(until, control_)) {
-      ++deaf_;
+      deafness_.failed();
       return RenewalHeld{};
     }
   } else if (!wake_.heard(now)) {
@@ -137,10 +132,10 @@ Renewal LayoutLock::held(TimePoint now) {
   const auto ours = ended ? std::nullopt : is_still_ours(until);
   if (!ours) {
     wake_.close();
-    ++deaf_;
+    deafness_.failed();
     return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
-  deaf_ = 0;
+  deafness_.over();
   if (const Connection* main = connection()) watched_ = main->opened();
   if (*ours && !revoked_.empty()) return RevocationRequested{{}, revoked_};
   if (*ours && was_told) wake_.was_nothing(now);

@@ -107,7 +107,7 @@ class LayoutLock : public LockDriver, protected Acquirer {
 
   TimePoint leased_at_{};  ///< when the lease that the store has confirmed began, or before
   int watched_ = 0;        ///< Connection::opened() of the first connection, by which the server knows what to report
-  int deaf_ = 0;           ///< how often the channel of a holder could not be opened in a row; then renewals, too
+  Deafness deafness_;
 };
 
 }  // namespace dlock::redis

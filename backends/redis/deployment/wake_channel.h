@@ -17,6 +17,21 @@ namespace dlock::redis {
 /// A holder opens its second connection only after so long.
 inline constexpr Duration kFirstWatch = std::chrono::milliseconds(200);
 
+/// How often the holder of a lock is to open its second connection once it has failed: with each renewal at first, and
+/// after three failures in a row with every tenth. Renewals notice a loss, too, only later.
+class Deafness {
+ public:
+  void failed() { ++failures_; }
+  void over() { failures_ = 0; }
+  /// At a renewal.
+  bool tries() { return failures_ < kEnough || ++failures_ % kRenewals == 0; }
+
+ private:
+  static constexpr int kEnough = 3;
+  static constexpr int kRenewals = 10;
+  int failures_ = 0;
+};
+
 /// The second connection of a lock: hears the channel of this waiter or holder, and changes of keys that the first
 /// connection has read (CLIENT TRACKING with REDIRECT, Redis 6). Nothing here fails: where a server refuses either, the
 /// owner has to ask from time to time. Single-threaded.

@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace dlock::redis {
-namespace {
-
-/// After so many failures in a row a server is asked to tell only once it is connected to anew.
-constexpr int kFailuresEnough = 3;
-
-}  // namespace
 
 KeyWatch::KeyWatch(ServerGroup& group, NativeNames names, std::string owner, Clock& clock)
     : group_(group), names_(std::move(names)), owner_(std::move(owner)), clock_(clock) {
@@ -18,14 +12,16 @@ KeyWatch::KeyWatch(ServerGroup& group, NativeNames names, std::string owner, Clo
 
 bool KeyWatch::is_due(std::size_t server) const {
   const Watch& watch = watches_[server];
-  const bool anew = watch.connection != group_.connection(server);
-  if ((watch.failures >= kFailuresEnough && !anew) || group_.at(server).is_closed()) return false;
-  return anew || !watch.channel.is_open();
+  if (group_.at(server).is_closed()) return false;
+  return watch.connection != group_.connection(server) || (watch.tries && !watch.channel.is_open());
 }
 
 void KeyWatch::begin(TimePoint at) {
   bool any = false;
-  for (std::size_t i = 0; i < watches_.size(); ++i) any = any || is_due(i);
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    watches_[i].tries = watches_[i].deafness.tries();
+    any = any || is_due(i);
+  }
   if (any) opens_at_ = at;
 }
 
@@ -47,19 +43,23 @@ void KeyWatch::open(TimePoint until) {
     Watch& watch = watches_[i];
     const TimePoint now = clock_.now();
     const TimePoint by = now + (until - now) / static_cast<int>(watches_.size() - i + 1);
-    if (watch.connection != group_.connection(i)) watch.failures = 0;
+    if (watch.connection != group_.connection(i)) watch.deafness.over();
     watch.connection = group_.connection(i);
     if (watch.channel.open(group_.at(i), names_.wake + owner_, by, nullptr))
       commands[i] = {watch.channel.tracking(true), {"PTTL", names_.key}};
-    else ++watch.failures;
+    else watch.deafness.failed();
   }
   const auto answers = group_.ask(commands, until, nullptr, [](const auto&) { return std::nullopt; });
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (!answers[i].asked) continue;
     const bool told =
         answers[i].has_replies() && !answers[i].replies[0].is_error() && !answers[i].replies[1].is_error();
-    if (!told) watches_[i].channel.close();
-    watches_[i].failures = told ? 0 : watches_[i].failures + 1;
+    if (told) {
+      watches_[i].deafness.over();
+    } else {
+      watches_[i].deafness.failed();
+      watches_[i].channel.close();
+    }
   }
 }
 

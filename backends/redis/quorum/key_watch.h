@@ -20,7 +20,7 @@ class KeyWatch {
  public:
   KeyWatch(ServerGroup& group, NativeNames names, std::string owner, Clock& clock);
 
-  /// From `at` on; called again after a renewal, for servers that are connected to anew.
+  /// From `at` on; called again after a renewal.
   void begin(TimePoint at);
   std::optional<TimePoint> wake_at() const;
   void add_interest(std::vector<pollfd>& fds) const;
@@ -33,7 +33,8 @@ class KeyWatch {
   struct Watch {
     WakeChannel channel;
     int connection = 0;  ///< of the group, on which the key was read
-    int failures = 0;
+    Deafness deafness = {};
+    bool tries = true;  ///< since the last renewal
     bool told = false;  ///< since was_nothing()
   };
 
