@@ -5,6 +5,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/store.h"
+#include "backends/zookeeper/session/errors.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -57,9 +58,11 @@ Result<Answer> RowSession::ask(const Request& request, const CallLimit& limit) {
   return std::move(answers->front());
 }
 
+/// Nothing is sent with no time left: it would have no answer, and who was stopped for long may have been passed over.
 Result<std::vector<Answer>> RowSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
   const auto calls = connected(limit);
   if (!calls) return calls.error();
+  if (now() >= limit.until) return unreached((*calls)->unreachable());
   asked_ = true;
   std::vector<std::uint64_t> tickets;
   for (const Request& request : requests) tickets.push_back((*calls)->send(request));
