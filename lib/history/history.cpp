@@ -52,11 +52,12 @@ WallTime end_of_hold(const Episode& episode, const Event& event) {
 
 bool is_granted(const Episode& episode) { return episode.granted.has_value(); }
 
-/// The end of its command, if it had one and that is known.
+/// The end of its command, if it had one and that is known. One that was ended, because the lock was lost or held for
+/// too long, has not done its work, whatever its status.
 void note_end(const Episode& episode, Totals& totals) {
   const bool known = episode.exit_code || episode.signal;
   if (!known || !episode.ended) return;
-  if (episode.exit_code == 0)
+  if (episode.exit_code == 0 && episode.outcome == "ran")
     totals.last_success = std::max(totals.last_success.value_or(*episode.ended), *episode.ended);
   if (totals.last_ended && *totals.last_ended > *episode.ended) return;
   totals.last_ended = episode.ended;

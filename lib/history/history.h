@@ -61,7 +61,7 @@ struct Totals {
   std::size_t busy = 0;
   std::size_t lost = 0;
   std::optional<WallTime> last_lost = {};
-  std::optional<WallTime> last_success = {};  ///< the end of the last command that ended with 0
+  std::optional<WallTime> last_success = {};  ///< the end of the last command that ended by itself, with 0
   std::optional<int> last_exit = {};          ///< of the command that ended last; 128 and more: its signal
   std::optional<WallTime> last_ended = {};    ///< that command's end
   std::vector<Duration> waits = {};           ///< of all grants, sorted

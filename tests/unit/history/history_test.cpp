@@ -247,6 +247,17 @@ TEST_CASE("totals count grants, busy attempts and losses, and find the longest h
   CHECK(k.longest.held == 30s);
   CHECK(k.longest.who.pid == 2);
   CHECK(k.waits == std::vector<Duration>{0s, 4s});
+  CHECK(k.last_success == kThree + 50s);
+}
+
+TEST_CASE("a command that was ended, because of a loss or of --max-hold, is no success, whatever its status") {
+  for (const char* outcome : {"lost", "overheld"}) {
+    Event ended = released(50s, 2, "b", 30s);
+    ended.outcome = outcome;
+    const auto totals =
+        totals_of(told({granted(0s, 1, "a"), released(9s, 1, "a", 9s), granted(20s, 2, "b", 4s), ended}));
+    CHECK(totals.at({"k", "local:/x"}).last_success == kThree + 9s);
+  }
 }
 
 }  // namespace history_test
