@@ -38,6 +38,15 @@ for_others_only_open() {
   export DLOCK_PASSWORD=right
 }
 
+@test "a lock whose file is damaged: local" {
+  use "local:$locks"
+  run -0 dlock acquire --ttl 60s one
+  closed=$(basename "$locks"/*.lock)
+  printf 'no lock file at all' | dd of="$locks/$closed" conv=notrunc status=none
+  run -0 dlock acquire --ttl 60s open
+  only_one_is_shown
+}
+
 @test "a lock that may not be read: Redis" {
   start_redis one
   use "$(redis_url one)"
