@@ -60,7 +60,7 @@ int run_main(int argc, char** argv) {
   if (!options) return fail_without_command(argc, argv, options.error());
   if (options->child.empty() && !options->shell_command) ignore_sigxfsz();
   const Log log(options->log, STDERR_FILENO, options->same_store,
-                options->keys.size() == 1 ? options->keys.front().text() : "");
+                options->keys.size() == 1 ? std::string(options->keys.front().key()) : "");
   // A store's program is executed by dlock, which has said them.
   if (memory_for_stores() == 0) {
     for (const std::string& warning : options->warnings) log.warn(warning);

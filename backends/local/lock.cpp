@@ -84,6 +84,7 @@ void LocalLock::wait(QueueEntry::Step step, TimePoint now) {
   if (auto refused = steps_.busy()) return end(std::move(*refused));
   if (step == QueueEntry::Step::kBusy || !steps_.patience().queues()) {
     state_ = State::kPause;
+    trace_busy("");
     retry_at_ = steps_.patience().wait_end(now).value_or(now);
     return;
   }
@@ -102,6 +103,10 @@ void LocalLock::wait_in_queue(TimePoint now) {
   retry_at_ = now + kQueueLookPause;
 }
 
+void LocalLock::trace_busy(const char* place) {
+  steps_.trace("already held in " + queue_entry_->file().path() + place);
+}
+
 /// Any permit may come free, and no lock call can wait for "any": the file is watched instead. The kernel reports a
 /// close a moment before it drops the locks, hence the ladder.
 void LocalLock::wait_in_front(TimePoint now) {
@@ -112,6 +117,7 @@ void LocalLock::wait_in_front(TimePoint now) {
     return;
   }
   state_ = State::kFirstInLine;
+  trace_busy(", first in line");
   watch_.emplace(queue_entry_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
   ladder_ = kFirstRung;
   retry_at_ = now;  // for changes from before the watch
@@ -161,7 +167,7 @@ void LocalLock::granted(TimePoint now) {
   if (spec_.take) event.locks.push_back(held_lock());
   auto answer = steps_.granted(std::move(event));
   if (auto* refused = std::get_if<Refused>(&answer)) return end(std::move(*refused));
-  if (context_.runtime.log.style().verbose) {
+  if (spec_.take && context_.runtime.log.style().verbose) {
     const std::string slot(queue_entry_->record().slot());
     steps_.trace("granted after " + human_duration(now - started_) + ", token " +
                  std::to_string(queue_entry_->ticket()) + (slot.empty() ? "" : ", slot " + slot));
@@ -292,6 +298,7 @@ Result<LockState> LocalLock::describe() {
       return seat.ticket.ticket > queue_entry_->ticket();
     });
     view.waiters.insert(behind, own);
+    if (view.header.delay_ticket == queue_entry_->ticket()) view.delay.reset();
   }
   const pid_t ours = waiter_ ? waiter_->pid() : 0;
   return local::describe(view, context_, spec_.name, ours);

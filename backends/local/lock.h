@@ -53,6 +53,7 @@ class LocalLock final : public LockSession, private AcquisitionSteps::Driver {
   void wait(QueueEntry::Step step, TimePoint now);
   void wait_in_queue(TimePoint now);
   void wait_in_front(TimePoint now);
+  void trace_busy(const char* place);
   void take_flock(TimePoint now);
   void wait_for_flock(TimePoint now);
   void flock_granted(std::int64_t pid, TimePoint now);

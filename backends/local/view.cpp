@@ -58,7 +58,8 @@ Participant participant_of(const View::Seat& seat, bool holder, const LocalConte
   if (record.until_us != 0) participant.until = wall_time(record.until_us);
   const auto kept = std::chrono::nanoseconds(record.until_boot_ns) - context.runtime.clock.now().time_since_epoch();
   if (holder && (record.flags & Record::kAtLeast) && kept > Duration(0)) {
-    participant.at_least = context.runtime.clock.wall() + kept - *participant.since;
+    participant.at_least =
+        std::chrono::ceil<std::chrono::milliseconds>(context.runtime.clock.wall() + kept - *participant.since);
     participant.until = *participant.since + std::chrono::ceil<std::chrono::microseconds>(participant.at_least);
   }
   if (record.flags & Record::kRan)

@@ -69,13 +69,21 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   return "no lock held or waited for in " + printable(backend.store()) + " matches " + patterns + '\n';
 }
 
-void keep_older(LiveLocks& live, Duration limit, WallTime now, const Log& log) {
+/// Those that are held for longer, and a word for each of which that is not known.
+std::vector<std::string> keep_older(LiveLocks& live, Duration limit, WallTime now) {
+  std::vector<std::string> unknown;
   std::erase_if(live.locks, [&](const LockState& state) {
     const bool is_older = oldest_hold(state, now).value_or(Duration(0)) > limit;
-    if (!is_older && !knows_every_age(state))
-      log.warn("--older-than says nothing of " + state.name.text() + ": it is not known since when it is held");
+    if (!is_older && !knows_every_age(state)) unknown.push_back(state.name.text());
     return !is_older;
   });
+  return unknown;
+}
+
+Error unknown_ages(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
+  return {ErrorCode::kDenied, "it is not known since when this is held: " + text, "see who has it: dlock inspect"};
 }
 
 std::string none_older_text(const Options& options, const LockAdmin& backend) {
@@ -114,14 +122,20 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
     if (named) add_remembered(state, backend);
   }
   const WallTime now = runtime.clock.wall();
-  if (options.older_than) keep_older(*live, *options.older_than, now, runtime.log);
+  std::vector<std::string> unknown;
+  if (options.older_than) unknown = keep_older(*live, *options.older_than, now);
   const bool none = options.older_than && live->locks.empty();
-  const std::string text = options.json ? live_json(*live, options, now)
-                           : none       ? none_older_text(options, backend)
-                                        : live_text(*live, options, backend, now, out.look());
+  const std::string text = options.json               ? live_json(*live, options, now)
+                           : none && !unknown.empty() ? ""
+                           : none                     ? none_older_text(options, backend)
+                                                      : live_text(*live, options, backend, now, out.look());
   const int printed = print(out, runtime.log, text);
   if (printed != 0) return printed;
   if (!live->unreadable.empty()) return fail(runtime.log, unreadable_error(*live, backend));
+  if (!unknown.empty()) {
+    const int status = fail(runtime.log, unknown_ages(unknown));
+    if (none) return status;
+  }
   return options.older_than && !none ? kExitOlder : 0;
 }
 

@@ -25,7 +25,7 @@ namespace {
 /// Where --report goes. Opened before the lock is taken, so that a bad path is an error before anything ran.
 class ReportFile {
  public:
-  static Result<ReportFile> open(const std::optional<std::string>& where);
+  static Result<ReportFile> open(const std::optional<std::string>& where, Clock& clock);
   /// The run is over: a report that cannot be written is a warning, and changes no exit status.
   void write(const RunReport& report, const Log& log) const {
     if (fd_ < 0 || write_in_time(fd_, report_line(report))) return;
@@ -39,7 +39,17 @@ class ReportFile {
   UniqueFd owned_;
 };
 
-Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
+/// A pipe may get its reader in this moment, but is not waited for.
+UniqueFd open_report(const std::string& path, Clock& clock) {
+  const TimePoint until = clock.now() + std::chrono::seconds(1);
+  while (true) {
+    UniqueFd file = open_named_file(path, O_TRUNC | O_NONBLOCK);
+    if (file.valid() || errno != ENXIO || clock.now() >= until) return file;
+    clock.sleep_until(clock.now() + std::chrono::milliseconds(20));
+  }
+}
+
+Result<ReportFile> ReportFile::open(const std::optional<std::string>& where, Clock& clock) {
   ReportFile file;
   if (!where) return file;
   file.where_ = *where;
@@ -53,13 +63,15 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
     }
     return file;
   }
-  file.owned_ = open_named_file(*where, O_TRUNC);
+  file.owned_ = open_report(*where, clock);
   file.fd_ = file.owned_.get();
   if (!file.owned_.valid()) {
-    Error error = system_error("cannot write the report " + *where, errno);
-    error.next = "nothing was run";
+    const int number = errno;
+    Error error = system_error("cannot write the report " + *where, number);
+    error.next = std::string("nothing was run") + (number == ENXIO ? ": nobody reads that pipe" : "");
     return error;
   }
+  fcntl(file.fd_, F_SETFL, fcntl(file.fd_, F_GETFL) & ~O_NONBLOCK);
   return file;
 }
 
@@ -159,9 +171,12 @@ std::string command_advice(const Options& options, const std::string& path) {
     if (word != nullptr) line.append(line.empty() ? "" : " ").append(word);
   }
   const bool one_line = options.child.size() == 2 && path.find_first_of(" \t|&;<>$") != std::string::npos;
-  if (one_line || is_builtin(path))
-    return "a line for the shell needs -c: dlock run " + key + " -c " + shell_word(line);
-  return options.separated || path.find('/') != std::string::npos ? "" : second_key_advice(options, path);
+  if (one_line || is_builtin(path)) {
+    const std::string run = options.stock ? "dlock stock run " : "dlock run ";
+    return "a line for the shell needs -c: " + run + key + " -c " + shell_word(line);
+  }
+  return options.stock || options.separated || path.find('/') != std::string::npos ? ""
+                                                                                   : second_key_advice(options, path);
 }
 
 /// Found out before the lock is taken where it can be: a typing mistake should not cost an hour of waiting.
@@ -184,7 +199,7 @@ void say_how_it_went(const SupervisorState& s, const Log& log) {
 }  // namespace
 
 int run_command(const Options& options, const Runtime& runtime, char** environment) {
-  const auto report_file = ReportFile::open(options.report);
+  const auto report_file = ReportFile::open(options.report, runtime.clock);
   if (!report_file) return fail(runtime.log, report_file.error());
 
   LockTaking taking(options, runtime);

@@ -174,8 +174,9 @@ class Calling {
     const WaitPolicy wait = plan_wait(options_).from(runtime_.clock.now());
     auto taken = take_when_possible(request, attempt, wait, runtime_.clock, nullptr);
     progress.waited();
+    if (!taken) return taken;
     SupervisorState state;
-    if (taken) state.locks.push_back({name(), Owner::random(), taken->token, stock_.store()});
+    state.locks.push_back({name(), Owner::random(), taken->token, stock_.store()});
     progress.granted(state);
     return taken;
   }

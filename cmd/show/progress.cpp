@@ -106,9 +106,11 @@ void Progress::waited() { line_.wipe(); }
 void Progress::granted(const SupervisorState& s) {
   const Duration wait = runtime_.clock.now() - started_;
   const bool drawn = manner_ == Manner::kTerminal && wait >= kPlainAt[0];
-  if (s.locks.empty() || !(announced_ || drawn)) return;
+  if (!(announced_ || drawn)) return;
   waited();
-  runtime_.log.notice("got " + names(telling_) + " after " + human_duration(wait), {"got"});
+  const std::string after = " after " + human_duration(wait);
+  if (s.locks.empty()) runtime_.log.notice(names(telling_) + " is free" + after, {"free"});  // dlock wait
+  else runtime_.log.notice("got " + names(telling_) + after, {"got"});
 }
 
 void Progress::warned(const std::string& warning) {

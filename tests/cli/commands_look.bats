@@ -87,6 +87,20 @@ teardown() { end_world; }
   [ "$output" = "" ]
   let_go
   run -0 dlock inspect --older-than 0
+  touch file
+  start flock file sleep 60
+  wait_until eval '! flock -n file true'
+  run -77 --separate-stderr dlock inspect --older-than 10ms ./file
+  [[ -z "$output" && "$stderr" == *"it is not known since when this is held: $PWD/file"* ]]
+}
+
+@test "a wait that was announced ends with a line" {
+  hold_lock k
+  start_watched waits dlock wait --progress always k 2>said
+  wait_until grep -q 'waiting for k' said
+  let_go
+  [ "$(how_ended waits)" = "exit 0" ]
+  grep -q 'k is free after' said
 }
 
 @test "inspect --watch on a terminal follows, and ^C leaves" {
@@ -138,7 +152,7 @@ teardown() { end_world; }
   hold_lock k
   run -64 terminal 'expect:pid' 'expect:type the key' 'send:other\n' -- dlock force-release k
   [ "$(holder_field k owner)" = "$holder_owner" ]
-  run -0 terminal 'expect:its command gets TERM' 'expect:dlock revoke k' 'expect:type the key' 'send:k\n' \
+  run -0 terminal 'expect:its dlock gives it up as soon as it hears of this' 'expect:dlock revoke k' 'expect:type the key' 'send:k\n' \
     -- dlock force-release k
   wait_until is_free k
   dlock acquire --ttl 1m lease >owner

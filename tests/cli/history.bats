@@ -136,6 +136,17 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   is_free k
 }
 
+@test "a report into a pipe that nobody reads is refused, and a reader that comes in time has it" {
+  mkfifo pipe
+  run -71 dlock run --report pipe k -- touch ran
+  [[ "$output" == "dlock: cannot write the report pipe: "*"nobody reads that pipe"* ]]
+  [ ! -e ran ]
+  start_watched reader sh -c 'exec cat pipe >report'
+  run -0 dlock run --report pipe k -- true
+  [ "$(how_ended reader)" = "exit 0" ]
+  [ "$(jq -r .outcome report)" = ran ]
+}
+
 @test "a record that may not grow any more costs CMD nothing, and no other command its end" {
   head -c 4096 /dev/zero >"$events"
   limited() { (ulimit -f 2 && exec "$@"); }

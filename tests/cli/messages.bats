@@ -67,6 +67,8 @@ says_at_last() {
   says 127 "cannot run 'b-two': command not found" '!KEY' -- dlock run a -- b-two true
   says 127 "needs -c: dlock run k -c 'echo hi'" '!KEY' -- dlock run k -- 'echo hi'
   says 127 "needs -c: dlock run k -c 'cd /tmp'" -- dlock run k -- cd /tmp
+  says 127 "needs -c: dlock stock run p -c 'cd /tmp'" -- dlock stock run p -- cd /tmp
+  says 127 "cannot run 'nope'" '!KEY' -- dlock stock run p -- nope
   says 127 "needs -c: dlock run 'a b' -c" -- dlock run 'a b' -- 'touch ran && true'
 }
 
