@@ -50,6 +50,13 @@ WallTime end_of_hold(const Episode& episode, const Event& event) {
   return episode.granted && event.held ? *episode.granted + in_us(*event.held) : event.time;
 }
 
+/// Whether the run has ended before, and the rest of it (--at-least) now.
+bool ends_rest(Episode& episode, const Event& event) {
+  if (episode.end != Episode::End::kReleased || !episode.kept) return false;
+  episode.kept = event.time;
+  return true;
+}
+
 bool is_granted(const Episode& episode) { return episode.granted.has_value(); }
 
 /// The end of its command, if it had one and that is known. One that was ended, because the lock was lost or held for
@@ -119,7 +126,7 @@ void History::force_released(const Event& event) {
     if (event.holder->since) theirs.held = std::max<Duration>(event.time - *event.holder->since, 0s);
   }
   Episode& episode = open_hold(theirs);
-  if (episode.end == Episode::End::kLost) return;  // its holder has said so
+  if (episode.end == Episode::End::kLost || ends_rest(episode, event)) return;  // its holder has said so
   episode.end = Episode::End::kLost;
   episode.lost_at = event.time;
   episode.ended = event.time;
@@ -181,10 +188,7 @@ bool History::forgets_slot(const Event& event) const {
 void History::released(const Event& event) {
   if (forgets_slot(event)) return;
   Episode& episode = open_hold(event);
-  if (episode.end == Episode::End::kReleased && episode.kept) {  // the run has ended before, and the rest of it now
-    episode.kept = event.time;
-    return;
-  }
+  if (ends_rest(episode, event)) return;
   episode.end = Episode::End::kReleased;
   episode.ended = end_of_hold(episode, event);
   episode.kept = event.until;

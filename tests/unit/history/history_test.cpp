@@ -130,20 +130,23 @@ TEST_CASE("a lease ends with its release, from whichever process, with its last 
   CHECK(given_back.front().held == 40s);
 }
 
-TEST_CASE("the rest of --at-least that is released ends earlier, and how the run ended stays known") {
-  Event end = released(2s, 1, "a", 2s, 3);
-  end.until = kThree + 60s;
-  Event rest = at(40s, Event::Kind::kReleased, 2, "a");
-  rest.who.lease = true;
-  const auto episodes = told({granted(0s, 1, "a"), end, rest});
-  REQUIRE(episodes.size() == 1);
-  const Episode& one = episodes.front();
-  CHECK(one.end == End::kReleased);
-  CHECK(one.ended == kThree + 2s);
-  CHECK(one.held == 2s);
-  CHECK(one.exit_code == 3);
-  CHECK(one.outcome == "ran");
-  CHECK(one.kept == kThree + 40s);
+TEST_CASE(
+    "the rest of --at-least that is released, or freed by force, ends earlier, and how the run ended stays known") {
+  for (const auto kind : {Event::Kind::kReleased, Event::Kind::kForceReleased}) {
+    Event end = released(2s, 1, "a", 2s, 3);
+    end.until = kThree + 60s;
+    Event rest = at(40s, kind, 2, "a");
+    rest.who.lease = true;
+    const auto episodes = told({granted(0s, 1, "a"), end, rest});
+    REQUIRE(episodes.size() == 1);
+    const Episode& one = episodes.front();
+    CHECK(one.end == End::kReleased);
+    CHECK(one.ended == kThree + 2s);
+    CHECK(one.held == 2s);
+    CHECK(one.exit_code == 3);
+    CHECK(one.outcome == "ran");
+    CHECK(one.kept == kThree + 40s);
+  }
 }
 
 TEST_CASE(
