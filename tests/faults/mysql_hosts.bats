@@ -206,7 +206,7 @@ behind_one_name() { # USER STRATEGY
 @test "session: the name of the primary moves to another server, and the old connection stays: 79 at the next ping" {
   start_name one
   use "$(mysql_url primary)?strategy=session"
-  start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((30 * slowness)) 2>said
   wait_until begun 1
   switch_over one two
   name_is two

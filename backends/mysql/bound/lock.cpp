@@ -212,7 +212,8 @@ std::optional<Renewal> ConnectionBoundLock::pinged(Database& database) {
 /// names, or that its name leads to now.
 bool ConnectionBoundLock::is_relieved() const {
   if (servers_.count() > 1) return true;
-  const auto answer = servers_.beside().run(kAskReadOnly, runtime_.clock.now() + kRecordBudget);
+  const TimePoint until = runtime_.clock.now() + std::min<Duration>(kRecordBudget, spec_.ttl / 6);
+  const auto answer = servers_.beside().run(kAskReadOnly, until);
   return answer && !says_read_only(*answer);
 }
 

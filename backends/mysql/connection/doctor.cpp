@@ -81,7 +81,7 @@ class Examination {
 
   std::optional<Answer> take(AnswerOrFailure outcome) {
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
-    const Error error = error_of(std::get<Failure>(outcome), name_);
+    const Error error = error_of_login(std::get<Failure>(outcome), name_);
     findings_.push_back(Finding::fail(error));
     return std::nullopt;
   }

@@ -109,11 +109,6 @@ Error error_of(const Failure& failure, const std::string& server) {
             "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
   }
   if (failure.code == kUnanswered) return refused_certificate(server, said);
-  if (failure.code == kTlsError) {
-    return error_of_tls(failure.text, server, said,
-                        "check ca-file, and that the server's certificate is for the host of the URL (one that MySQL "
-                        "has made by itself is for none)");
-  }
   if (failure.code == kLoginRefused) {
     return {ErrorCode::kDenied,
             server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
@@ -126,6 +121,14 @@ Error error_of(const Failure& failure, const std::string& server) {
   Error error = dlock::error_of(*known, server, said);
   error.undone = is_read_only(failure.code);
   return error;
+}
+
+Error error_of_login(const Failure& failure, const std::string& server) {
+  if (failure.code != kTlsError) return error_of(failure, server);
+  const std::string said = printable(failure.text, kForeignWords) + " (error " + std::to_string(kTlsError) + ")";
+  return error_of_tls(failure.text, server, said,
+                      "check ca-file, and that the server's certificate is for the host of the URL (one that MySQL has "
+                      "made by itself is for none)");
 }
 
 }  // namespace dlock::mysql

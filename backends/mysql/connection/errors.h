@@ -52,5 +52,7 @@ constexpr int kOutOfRange = 1690;  ///< a number that its type cannot hold
 
 /// The error for users of dlock that `failure` means, by its code; names `server`.
 Error error_of(const Failure& failure, const std::string& server);
+/// The same of a login, where an error of TLS tells of certificates and keys. Later it tells of a line that broke.
+Error error_of_login(const Failure& failure, const std::string& server);
 
 }  // namespace dlock::mysql

@@ -5,9 +5,7 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/errors.h"
-#include "lib/base/human_text.h"
 #include "lib/config/secret.h"
-#include "lib/net/meanings.h"
 
 namespace dlock::mysql {
 namespace {
@@ -24,11 +22,8 @@ bool says_read_only(const Answer& answer) {
 Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
     : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), one_(servers_.size(), clock) {}
 
-/// Within TLS a line that breaks is an error of TLS. What certificates and keys are wrong was said at the login.
 Error Servers::failed(const Failure& failure) {
-  const bool of_tls = failure.code == kTlsError;
-  Error error = of_tls ? error_without_meaning(true, server(), printable(failure.text, kForeignWords))
-                       : error_of(failure, server());
+  Error error = error_of(failure, server());
   error.undone = error.code == ErrorCode::kUnavailable && !failure.cut_off;
   if (error.undone) error.outage = Outage::kRefused;
   if (is_read_only(failure.code)) one_.pass_over();
@@ -54,7 +49,7 @@ Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   const auto* failure = std::get_if<Failure>(&outcome);
   has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
   if (failure && failure->code == kAccessDenied && has_new_password()) return open(index, limit);
-  if (failure) return error_of(*failure, settings.endpoint.text());
+  if (failure) return error_of_login(*failure, settings.endpoint.text());
   return database;
 }
 

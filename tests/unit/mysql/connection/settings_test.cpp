@@ -169,7 +169,7 @@ TEST_CASE("an option that forbids a statement makes a server read-only if it is 
 }
 
 TEST_CASE("files or a certificate that will never do are no passing trouble, a broken TLS connection is") {
-  const auto error = [](const char* text) { return error_of({2026, text, true, false}, "h:3306"); };
+  const auto error = [](const char* text) { return error_of_login({2026, text, true, false}, "h:3306"); };
   CHECK(error("TLS/SSL error: SSL is required, but the server does not support it").code == ErrorCode::kMisconfigured);
   CHECK(error("TLS/SSL error: unexpected eof while reading").code == ErrorCode::kUnavailable);
   const Error mismatch = error("TLS/SSL error: key values mismatch");
@@ -201,7 +201,7 @@ TEST_CASE("limits of a server and its silence are told apart, each with what to 
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "is it a MySQL server"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "dlock doctor"}}) {
     CAPTURE(c.failure.code);
-    const Error error = error_of(c.failure, "h:3306");
+    const Error error = error_of_login(c.failure, "h:3306");
     CHECK(error.code == c.code);
     CHECK(error.message.find("h:3306") != std::string::npos);
     CHECK(error.message.find(c.message) != std::string::npos);
