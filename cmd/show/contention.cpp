@@ -63,7 +63,8 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
     return name.text() + " is about to go to " + participant_text(state->waiters.front()) + ", first in the queue";
   }
   const Participant& first = state->holders.front();
-  if (is_delay(first.standing) && first.owner.empty()) {
+  const bool unknown = first.owner.empty() || first.standing == Standing::kDelayAfterForce;
+  if (state->holders.size() + state->more_holders == 1 && is_delay(first.standing) && unknown) {
     return name.text() + " has no holder, and its lock-delay keeps others out" +
            (first.until && *first.until > now ? " for " + human_duration(*first.until - now) : "");
   }

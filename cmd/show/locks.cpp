@@ -98,8 +98,9 @@ std::optional<Duration> oldest_hold(const LockState& state, WallTime now) {
 }
 
 bool knows_every_age(const LockState& state) {
-  return std::all_of(state.holders.begin(), state.holders.end(),
-                     [](const Participant& holder) { return holder.since.has_value(); });
+  return std::all_of(state.holders.begin(), state.holders.end(), [](const Participant& holder) {
+    return holder.since || is_delay(holder.standing) || holder.standing == Standing::kForeignData;
+  });
 }
 
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend, Clock& clock) {

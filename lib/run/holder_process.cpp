@@ -54,7 +54,8 @@ UniqueFd process_of_holder(const Participant& participant, WallTime now) {
 void complete_holders(std::vector<Participant>& holders, WallTime now) {
   for (Participant& holder : holders) {
     if (holder.command.empty() || !holder.ran.empty()) continue;
-    if (holder.until && holder.ttl > Duration(0)) holder.renewed = *holder.until - whole(holder.ttl);
+    const bool renews = holder.ttl > Duration(0) && !is_delay(holder.standing);
+    if (holder.until && renews) holder.renewed = *holder.until - whole(holder.ttl);
     if (!process_of_holder(holder, now).valid()) continue;
     holder.command_pid = command_below(static_cast<pid_t>(holder.pid));
     const auto seen = look_up_process(static_cast<pid_t>(holder.command_pid));

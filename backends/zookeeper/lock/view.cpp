@@ -264,6 +264,7 @@ void leave_out_over(std::vector<ParticipantNode>& present, WallTime now) {
   for (ParticipantNode& one : present) {
     if (!one.opens || *one.participant.until >= now) continue;
     const bool forced = one.participant.owner.find_first_not_of('0') == std::string::npos;
+    if (forced) one.participant.host = one.participant.user = one.participant.command = one.participant.reason = "";
     one.participant.until = one.opens;
     one.participant.standing = forced ? Standing::kDelayAfterForce : Standing::kDelayAfterLease;
   }

@@ -92,6 +92,9 @@ TEST_CASE("a lock-delay has no holder, and its end is not that of a lease") {
   };
   CHECK(told(over) == "k is held by deploy@ci-4 (pid 8812) for 41 s, lease ended, lock-delay runs for 12 s more");
   CHECK(told(nobody) == "k has no holder, and its lock-delay keeps others out for 58 s");
+  Participant reader = participant("ci-5", 7, 1min);
+  const std::string beside = busy_error(lock_name("k"), held({nobody, reader}), std::nullopt, kNow).message;
+  CHECK(beside.find("deploy@ci-5 (pid 7) for 1 min") != std::string::npos);
   nobody.standing = Standing::kDelayAfterLease;
   nobody.until.reset();
   CHECK(told(nobody) == "k has no holder, and its lock-delay keeps others out");
