@@ -38,8 +38,10 @@ Result<KnownLocks> locks_in(const LockDir& dir) {
     const auto file = LockFile::open_existing(dir, file_name, {}, false);
     if (!file) known.unreadable.push_back({file_name, file.error()});
     if (!file || !*file) continue;
-    if (const auto header = (*file)->read_header(); !header) known.unreadable.push_back({file_name, header.error()});
-    const auto name = LockName::parse((*file)->key().value_or(std::string()));
+    const auto key = (*file)->key();
+    const auto header = (*file)->read_header();
+    if (!key && !header) known.unreadable.push_back({file_name, header.error()});
+    const auto name = LockName::parse(key.value_or(std::string()));
     if (name && lock_file_name(*name) == file_name) known.names.push_back(*name);
   }
   return known;

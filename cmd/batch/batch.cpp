@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "cmd/batch/step_line.h"
@@ -130,20 +131,25 @@ class Batch {
   void serve() {
     answers_.clear();
     std::vector<std::size_t> open;
+    std::set<std::size_t> unknown;  // may have been done
     const auto ask = [&](const CallLimit& limit) -> Result<void> {
       const CallLimit call{std::min(limit.until, clock().now() + kCallBudget)};
       if (answers_.empty()) answers_ = stock_.serve(name(), steps_, call);
       else ask_again(open, call);
       open.clear();
       for (std::size_t i = 0; i < answers_.size(); ++i) {
-        if (!answers_[i] && answers_[i].error().code == ErrorCode::kUnavailable) open.push_back(i);
+        if (answers_[i] || answers_[i].error().code != ErrorCode::kUnavailable) continue;
+        open.push_back(i);
+        if (!answers_[i].error().undone) unknown.insert(i);
       }
       return open.empty() ? Result<void>() : answers_[open.front()].error();
     };
     if (steps_.empty()) return;
     static_cast<void>(insist(ask, clock().now() + patience(), clock(), &signals_));
     if (open.size() == steps_.size()) over_ = unreachable_ = true;
-    for (const std::size_t i : open) answers_[i] = busy_if_crowded(answers_[i].error());
+    for (const std::size_t i : open) {
+      if (!unknown.contains(i)) answers_[i] = busy_if_crowded(answers_[i].error());
+    }
   }
 
   void ask_again(const std::vector<std::size_t>& open, const CallLimit& limit) {

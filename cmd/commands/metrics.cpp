@@ -115,7 +115,7 @@ void put_past(Exposition& out, const AllTotals& all) {
             "When this lock was last lost; 0: never, as far as recorded.");
   for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_lost);
   out.begin("dlock_last_success_timestamp_seconds", "gauge",
-            "When a command under this lock last ended with status 0; 0: never, as far as recorded.");
+            "When a command under this lock last ended by itself with status 0; 0: never, as far as recorded.");
   for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_success);
   out.begin("dlock_last_exit_code", "gauge",
             "Exit status of the last command under this lock; 128 and more: its signal.");

@@ -205,16 +205,8 @@ class Calling {
     return print_answer(id, what_.qty, added->parts, added->repeated);
   }
 
-  /// Gone after an answer that was lost: that was us.
   int drop() {
-    bool unanswered = false;
-    const auto once = [&](const CallLimit& limit) -> Result<void> {
-      auto dropped = stock_.drop(name(), limit);
-      if (!dropped && unanswered && dropped.error().code == ErrorCode::kMisconfigured) return {};
-      unanswered = unanswered || (!dropped && dropped.error().code == ErrorCode::kUnavailable);
-      return dropped;
-    };
-    return end(once, [](JsonWriter& /*json*/) {});
+    return end([&](const CallLimit& limit) { return stock_.drop(name(), limit); }, [](JsonWriter& /*json*/) {});
   }
 
   const Options& options_;

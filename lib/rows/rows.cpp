@@ -24,7 +24,7 @@ Result<Rows::Survey> Rows::survey(const std::string& key, Which which, const Cal
 Error crowd_at(const std::string& store, const LockName& group) {
   return {.code = ErrorCode::kUnavailable,
           .message = store + ": " + group.text() + " was changed again and again by others",
-          .next = "try again, with fewer of them at a time",
+          .next = "try again, with fewer of them at a time, or give a stock more segments: dlock stock resize",
           .undone = true,
           .outage = Outage::kCrowded};
 }

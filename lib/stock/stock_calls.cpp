@@ -39,9 +39,7 @@ Result<void> StockCalls::race(const LockName& name, int races, const CallLimit& 
   const TimePoint now = clock_.now();
   if (now >= limit.until) {
     if (unknown_) return *unknown_;
-    Error crowd = crowd_at(store(), name);
-    crowd.next = "are there more takers than segments? Add some with dlock stock resize";
-    return crowd;
+    return crowd_at(store(), name);
   }
   const Duration pause = unknown_     ? kOutagePause
                          : races == 1 ? Duration(0)

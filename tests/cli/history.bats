@@ -142,6 +142,8 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [[ "$output" == "dlock: cannot write the report pipe: "*"nobody reads that pipe"* ]]
   [ ! -e ran ]
   start_watched reader sh -c 'exec cat pipe >report'
+  reads() { [ "$(cat "/proc/$(pid_of reader)/comm")" = cat ]; }
+  wait_until reads
   run -0 dlock run --report pipe k -- true
   [ "$(how_ended reader)" = "exit 0" ]
   [ "$(jq -r .outcome report)" = ran ]
