@@ -262,8 +262,8 @@ namespace {
 void leave_out_over(std::vector<ParticipantNode>& present, WallTime now) {
   std::erase_if(present, [&](const ParticipantNode& one) { return one.opens && *one.opens < now; });
   for (ParticipantNode& one : present) {
-    if (!one.opens || *one.participant.until >= now) continue;
     const bool forced = one.participant.owner.find_first_not_of('0') == std::string::npos;
+    if (!one.opens || (!forced && *one.participant.until >= now)) continue;
     if (forced) one.participant.host = one.participant.user = one.participant.command = one.participant.reason = "";
     one.participant.until = one.opens;
     one.participant.standing = forced ? Standing::kDelayAfterForce : Standing::kDelayAfterLease;
