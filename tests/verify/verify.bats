@@ -124,7 +124,7 @@ SCRIPT
     start_sentinels
     script_failover
     use "$url"
-    verified --ttl 6s --workers 6 --duration 8s --faults none --hook failover
+    verified --ttl 6s --workers 6 --duration $((4 + 4 * slowness))s --faults none --hook failover
     [ "$status" != 1 ] || break
   done
   [ "$status" = 1 ]
@@ -136,7 +136,7 @@ SCRIPT
   start_sentinels
   script_failover
   use "$url?wait_replicas=1"
-  verified --ttl 6s --workers 6 --duration 8s --faults none --hook failover
+  verified --ttl 6s --workers 6 --duration $((4 + 4 * slowness))s --faults none --hook failover
   [ "$status" = 0 ]
   is_held 'one holder at a time'
   is_held 'tokens grow'
