@@ -205,7 +205,7 @@ class Batch {
   void lose_reader(int number) {
     over_ = true;
     failure_ = system_error("cannot write the answers", number);
-    failure_->next = "send the same requests again: they get the same answers";
+    failure_->next = "send the same requests again: nothing is sold twice";
   }
 
   /// Says what was not started, if that was not all.

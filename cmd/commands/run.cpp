@@ -102,9 +102,9 @@ Ending ending_of(const LockTaking& taking, const Log& log) {
     case Outcome::kGranted:
       break;
   }
-  // Whether it was sold has to be known.
-  if (s.release_unconfirmed && taking.plan().sells()) return {exit_status(ErrorCode::kUnavailable)};
   const int status = s.command_status.value_or(0);
+  // Whether it was sold has to be known.
+  if (s.release_unconfirmed && status == 0 && taking.plan().sells()) return {exit_status(ErrorCode::kUnavailable)};
   return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
 }
 

@@ -170,7 +170,8 @@ void Progress::release_unconfirmed(const std::string& why, const SupervisorState
     const Duration left = *s.deadline - runtime_.clock.now();
     text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
   }
-  if (telling_.ask_again.empty()) return runtime_.log.warn(text, {"release_unconfirmed"});
+  const bool may_be_sold = !telling_.ask_again.empty() && !s.lost && s.command_status.value_or(0) == 0;
+  if (!may_be_sold) return runtime_.log.warn(text, {"release_unconfirmed"});
   const std::string next = "to find out whether it was sold, without selling it twice: " + telling_.ask_again;
   runtime_.log.error({ErrorCode::kUnavailable, text, next}, {"release_unconfirmed"});
 }

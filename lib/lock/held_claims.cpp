@@ -38,6 +38,7 @@ std::vector<HeldEntry> parse_held(std::string_view text) {
 std::string format_held(std::string_view outer, const std::vector<HeldLock>& locks) {
   std::vector<HeldEntry> entries = parse_held(outer);
   for (const HeldLock& lock : locks) {
+    if (!lock.parts.empty()) continue;  // of a stock: a lock of the same name is another thing
     const HeldEntry added{lock.store, lock.name.text(), {lock.owner, lock.token, lock.secret}};
     const auto same = [&](const HeldEntry& entry) { return entry.store == added.store && entry.key == added.key; };
     entries.erase(std::remove_if(entries.begin(), entries.end(), same), entries.end());

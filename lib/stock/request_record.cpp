@@ -94,7 +94,7 @@ Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, con
   if (record->state == State::kAdded) return id_of_restock(request.id);
   if (record->state == State::kRefused) return id_refunded(request.id);
   if (record->quantity != request.quantity) return id_reused(request.id, record->quantity, request.quantity);
-  if (record->state == State::kRefunded) return id_refunded(request.id);
+  if (record->state == State::kRefunded) return id_refunded(request.id, record->quantity - record->refunded);
   const bool ours = owner && record->owner == owner->text();
   if (record->state == State::kReserved && !ours) return std::optional<StockAnswer>(StockInProgress{});
   return std::optional<StockAnswer>(StockTaken{record->parts, {}, record->state == State::kTaken});

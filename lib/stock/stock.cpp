@@ -92,9 +92,10 @@ Error id_reused(const LockName& id, Quantity before, Quantity now) {
           "one id is one request: repeat it as it was, or choose another id"};
 }
 
-Error id_refunded(const LockName& id) {
+Error id_refunded(const LockName& id, Quantity sold) {
   return {ErrorCode::kLost, "request '" + id.text() + "' has been refunded: it can take nothing any more",
-          "order again under another id"};
+          sold == 0 ? "order again under another id"
+                    : std::to_string(sold) + " of what it took are still sold to it: see dlock stock show --requests"};
 }
 
 Error id_of_restock(const LockName& id) {

@@ -207,7 +207,8 @@ Error too_many_items(const LockName& id, Quantity quantity);
 /// That error, unless `quantity` fits beside all that was `put_in` before: what was taken of that may come back.
 Result<void> check_room(const LockName& id, Quantity quantity, Quantity put_in);
 Error id_reused(const LockName& id, Quantity before, Quantity now);
-Error id_refunded(const LockName& id);
+/// `sold`: what of it was not.
+Error id_refunded(const LockName& id, Quantity sold = 0);
 Error id_of_restock(const LockName& id);
 /// `closed`: before it took anything.
 Error id_of_take(const LockName& id, bool closed);

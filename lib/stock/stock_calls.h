@@ -60,7 +60,10 @@ class StockCalls {
   template <typename Ask>
   std::invoke_result_t<Ask&> until_answered(Ask ask, const CallLimit& limit) {
     auto answer = insist(clock_, limit.until, kOutagePause, ask, limit.control).answer;
-    return answer ? std::move(answer) : std::invoke_result_t<Ask&>(and_before(answer.error()));
+    if (answer) return answer;
+    // Why the last commit was not made says more than that there was no time to look again.
+    if (unknown_ && answer.error().code == ErrorCode::kUnavailable && clock_.now() >= limit.until) return *unknown_;
+    return and_before(answer.error());
   }
 
  private:

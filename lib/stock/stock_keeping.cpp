@@ -170,13 +170,17 @@ Result<std::vector<KnownRequest>> known_requests(StockCalls& calls, const LockNa
   TRY_ASSIGN(const auto ids, ids_below(calls, name, kStockSpace.many, limit));
   std::vector<KnownRequest> known;
   const auto newer = [](const KnownRequest& a, const KnownRequest& b) { return a.changed_us > b.changed_us; };
-  const auto keep_newest = [&](const std::vector<LockName>& some) -> Result<void> {
-    TRY(read_requests(calls, name, some, known, limit));
+  const auto keep_newest = [&] {
     std::stable_sort(known.begin(), known.end(), newer);
     known.erase(known.begin() + static_cast<std::ptrdiff_t>(std::min(most, known.size())), known.end());
+  };
+  const auto read_some = [&](const std::vector<LockName>& some) -> Result<void> {
+    TRY(read_requests(calls, name, some, known, limit));
+    if (known.size() >= 2 * most) keep_newest();
     return {};
   };
-  TRY(in_portions(ids, keep_newest));
+  TRY(in_portions(ids, read_some));
+  keep_newest();
   return known;
 }
 

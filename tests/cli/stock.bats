@@ -507,6 +507,28 @@ SCRIPT
   [[ "$output" == "<svg "*">local, lock<"*">local, reserve<"*"</svg>" ]]
 }
 
+@test "a lock of the same name is another thing: a run inside a sale inside a run of that name enters the outer run" {
+  create 5 1
+  run -0 timeout 30 dlock run "$phone" -- dlock stock run "$phone" -- dlock run -w 2 "$phone" -- echo inside
+  [ "$output" = inside ]
+  is total 4
+}
+
+@test "a command that failed has sold nothing, also if nobody can be told: its status, and no advice to run it again" {
+  create 5 1
+  start_watched fails dlock stock run "$phone" --ttl 3s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.1; done; exit 3' 2>said
+  wait_until test -e inside
+  started+=("$(keeper_of fails)")
+  kill -KILL "$(keeper_of fails)"
+  touch go
+  [ "$(how_ended fails)" = "exit 3" ]
+  cat said
+  grep -q 'could not be confirmed' said
+  run ! grep -q 'to find out' said
+  is_whole() { [ "$(dlock stock show "$phone" --json | jq .total)" = 5 ]; }
+  wait_until is_whole
+}
+
 @test "who finds the local store written to by others waits as -w says, and ends with 75" {
   create 2 1
   script write-on <<'SCRIPT'

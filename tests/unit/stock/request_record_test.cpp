@@ -78,6 +78,16 @@ TEST_CASE("Of a reservation its owner hears as before, anybody else that it is i
   CHECK(std::holds_alternative<StockInProgress>(**answer_again(&reserved, request(5), nullptr)));
 }
 
+TEST_CASE("Who asks again for what was refunded in part is told what is still sold, and not to order anew") {
+  for (const Quantity refunded : {4, 5}) {
+    const RequestRecord before = record(State::kRefunded, refunded);
+    const auto again = answer_again(&before, request(5), nullptr);
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == ErrorCode::kLost);
+    CHECK((again.error().next.find("order again") != std::string::npos) == (refunded == 5));
+  }
+}
+
 TEST_CASE("What a request id is refused for") {
   struct Row {
     State state;
@@ -93,7 +103,7 @@ TEST_CASE("What a request id is refused for") {
   for (const Row& row : rows) {
     CAPTURE(static_cast<char>(row.state));
     CAPTURE(row.quantity);
-    const RequestRecord before = record(row.state);
+    const RequestRecord before = record(row.state, row.state == State::kRefunded ? 5 : 0);
     CHECK(code_of(answer_again(&before, request(row.quantity), nullptr)) == row.code);
     CHECK(code_of(answer_again(&before, request(row.quantity), &kOther)) == row.code);
   }
