@@ -28,7 +28,7 @@ bool is_chatter(int signal) {
 void put_end_of_command(Event& event, const SupervisorState& s) {
   event.outcome = outcome_name(s);
   if (s.outcome == Outcome::kNotStarted) event.exit_code = s.not_started_status;
-  if (!s.command_status) return;
+  if (!s.command_status || event.who.command.empty()) return;  // dlock hold runs none
   if (WIFSIGNALED(*s.command_status)) event.signal = WTERMSIG(*s.command_status);
   else event.exit_code = WEXITSTATUS(*s.command_status);
 }
