@@ -175,17 +175,17 @@ std::string same_stock_call(const Options& options, const LockName* id) {
   if (what.action == StockAction::kCreate) return "dlock stock show " + name.typed();
   std::string line = "dlock stock " + std::string(action_row(what.action).name);
   if (what.qty_given) line += " --qty " + std::to_string(what.qty);
-  if (id) line += " --id " + shell_word(id->text());
+  if (id) line += " --id " + shown_shell_word(id->text());
   if (what.before_take) line += " --before-take";
-  if (what.refund_id) line += " --refund-id " + shell_word(what.refund_id->text());
+  if (what.refund_id) line += " --refund-id " + shown_shell_word(what.refund_id->text());
   if (what.action == StockAction::kResize) line += " --segments " + std::to_string(what.segments);
   if (what.action == StockAction::kDrop) line += " --yes";
   line += what.typed_for_run;
-  if (options.shell_command) line += " -c " + shell_word(*options.shell_command);
+  if (options.shell_command) line += " -c " + shown_shell_word(*options.shell_command);
   line += " " + name.typed();
   if (options.child.empty()) return line;
   line += " --";
-  for (std::size_t i = 0; i + 1 < options.child.size(); ++i) line += " " + shell_word(options.child[i]);
+  for (std::size_t i = 0; i + 1 < options.child.size(); ++i) line += " " + shown_shell_word(options.child[i]);
   return line;
 }
 

@@ -38,7 +38,7 @@ constexpr int exit_status(ErrorCode code) {
       return 80;
     case ErrorCode::kRepeated:  // the same request twice is one success
       return 0;
-    case ErrorCode::kCancelled:  // who cancels dies of the signal that asked for it: this never gets to be shown
+    case ErrorCode::kCancelled:  // who cancels dies of the signal that asked for it
     case ErrorCode::kInternal:
       return 70;
   }

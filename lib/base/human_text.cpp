@@ -126,6 +126,20 @@ std::string shell_word(std::string_view word) {
   return out + '\'';
 }
 
+std::string shown_shell_word(std::string_view word) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
+  if (std::all_of(word.begin(), word.end(), is_plain)) return shell_word(word);
+  std::string out = "$'";
+  for (const char c : word) {
+    char text[8];
+    if (c == '\n') out += "\\n";
+    else if (c == '\'' || c == '\\') out.append(1, '\\').append(1, c);
+    else if (is_plain(c)) out += c;
+    else out.append(text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "\\%03o", c)));
+  }
+  return out + '\'';
+}
+
 std::string signal_text(int number) {
   const char* name = sigabbrev_np(number);
   return name ? name : "signal " + std::to_string(number);

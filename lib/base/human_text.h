@@ -34,6 +34,8 @@ std::string permissions_text(unsigned mode);
 
 /// `word` as one would type it in a shell: quoted only where needed.
 std::string shell_word(std::string_view word);
+/// The same to be shown and typed: control characters stand as bash, zsh and ksh read them in $'...'.
+std::string shown_shell_word(std::string_view word);
 
 /// "USR1", or "signal 40" for one without a name.
 std::string signal_text(int number);

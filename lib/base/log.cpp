@@ -70,11 +70,25 @@ std::string Log::json_line(const char* level, std::string_view message, std::str
 
 namespace {
 
+/// Of a part of an advice, at "; " outside of what a shell has quoted.
+std::size_t end_of_part(std::string_view advice) {
+  bool quoted = false;
+  bool of_word = true;  // whether a quote here would begin or go on with a word of a shell, and is no apostrophe
+  for (std::size_t at = 0; at < advice.size(); ++at) {
+    const char c = advice[at];
+    if (quoted ? c == '\'' : c == '\'' && of_word) quoted = !quoted;
+    else if (!quoted && advice.substr(at, 2) == "; ") return at;
+    else if (!quoted && c == '\\') ++at;
+    of_word = c == '\'' || c == '\\' || c == ' ' || c == '=' || c == '$';
+  }
+  return advice.size();
+}
+
 /// Each part of an advice on a line of its own where one line would be too long: a command in it stays whole.
 void put_advice(std::string& line, std::string_view advice) {
   constexpr std::size_t kWidth = 78;
   while (!advice.empty()) {
-    const std::size_t end = advice.size() > kWidth ? std::min(advice.find("; "), advice.size()) : advice.size();
+    const std::size_t end = advice.size() > kWidth ? end_of_part(advice) : advice.size();
     line.append("  ").append(advice.substr(0, end)).append("\n");
     advice.remove_prefix(std::min(advice.size(), end + 2));
   }

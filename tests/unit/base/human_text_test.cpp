@@ -52,6 +52,7 @@ TEST_CASE("words are quoted for the shell only where they must be") {
   CHECK(shell_word("deploy/prod") == "deploy/prod");
   CHECK(shell_word("it's") == "'it'\\''s'");
   CHECK(shell_word("") == "''");
+  CHECK(shown_shell_word("echo 'a'\nexit \\\t\033") == "$'echo \\'a\\'\\nexit \\\\\\011\\033'");
   CHECK(shell_word("~") == "'~'");
 }
 
