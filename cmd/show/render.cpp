@@ -209,7 +209,7 @@ std::string short_participant_text(const Participant& participant) {
   Participant brief = participant;
   if (!participant.host.empty()) brief.user.clear();
   if (!participant.command.empty()) {
-    brief.pid = 0;  // of its dlock
+    brief.pid = brief.command_pid = 0;
     brief.lease = false;
   }
   return participant_text(brief);

@@ -43,7 +43,7 @@ teardown() { end_world; }
   run -0 dlock acquire --ttl 1m --lock-delay 1m "$key"
   run -0 dlock force-release --yes "$key"
   run -75 dlock run -n "$key" -- true
-  [[ "$output" == *"lock-delay runs"* ]]
+  [[ "$output" == *"$key has no holder, and its lock-delay keeps others out for "* ]]
   run -0 dlock force-release --yes "$key"
   run -0 dlock run -n "$key" -- true
 }

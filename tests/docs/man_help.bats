@@ -181,7 +181,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   # Those that only sometimes are there, and the values that the page lists.
   for word in inspect.permits inspect.slot inspect.at_least_ms report.slot acquire.slot inspect.note inspect.stopped inspect.renewed inspect.directory_of inspect.waiters_known inspect.more_waiters inspect.false inspect.exclusive inspect.shared release.false report.locks report.why report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated report.id report.qty report.parts report.wanted report.left stock.locked_by doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
-    log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
+    log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal log.cancelled log.free \
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unreached event.reached event.unrenewed event.lost event.signalled event.ended event.busy \
     event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.revoked event.force-released event.journald \

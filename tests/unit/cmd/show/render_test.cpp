@@ -121,9 +121,6 @@ TEST_CASE("of a holder is said what is known, in one order") {
   participant.command = "backup";
   CHECK(participant_text(participant) == "www@web-11 (backup, dlock pid 7)");
   CHECK(short_participant_text(participant) == "web-11 (backup)");
-  participant.command_pid = 8;
-  CHECK(short_participant_text(participant) == "web-11 (backup, pid 8)");
-  participant.command_pid = 0;
   mark_lease(participant, 0);
   participant.command.clear();
   CHECK(participant_text(participant) == "www@web-11 (lease, no process)");
