@@ -18,16 +18,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A lease taken by another process, which is gone when this returns.
-FencingToken leased(const Fixture& fixture, const LockSpec& spec, const std::string& how) {
-  HelperProcess taker(fixture.store, spec);
-  const FencingToken token = taker.granted();
-  taker.say(how);
-  REQUIRE(taker.line().value_or("nothing") == "detached");
-  taker.kill();
-  return token;
-}
-
 bool is_free(LockAdmin& backend, const std::string& key) {
   const auto state = backend.inspect(name(key));
   return state && state->holders.empty();
@@ -41,7 +31,7 @@ TEST_CASE("a detached lease outlives the process that took it, and is given back
   on_every_backend("lease", [](World& w) {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
-    const FencingToken token = leased(w.fixture, spec, "detach-ttl 60000");
+    const FencingToken token = take_lease(w.fixture.store, spec, "detach-ttl 60000");
     const auto state = w.a.inspect(name(w.key));
     REQUIRE(state);
     REQUIRE(state->holders.size() == 1);
@@ -63,7 +53,7 @@ TEST_CASE("a lease is told from the hold of a process, and has no pid of one tha
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     LockSpec spec = exclusive(w.key);
     spec.left_to = 0;
-    leased(w.fixture, spec, "detach-ttl 60000");
+    take_lease(w.fixture.store, spec, "detach-ttl 60000");
     const auto state = w.a.inspect(name(w.key));
     REQUIRE(state);
     REQUIRE(state->holders.size() == 1);
@@ -81,7 +71,7 @@ TEST_CASE("leases of one key can be taken and given back again and again, and to
     FencingToken last;
     for (int round = 0; round < 3; ++round) {
       const LockSpec spec = exclusive(w.key);
-      const FencingToken token = leased(w.fixture, spec, "detach-ttl 60000");
+      const FencingToken token = take_lease(w.fixture.store, spec, "detach-ttl 60000");
       CHECK(w.fixture.grows(last, token));
       last = token;
       REQUIRE(w.b.release(name(w.key), spec.owner));
@@ -96,7 +86,7 @@ TEST_CASE("a detached lease ends by itself, and not before its time") {
     const LockSpec spec = exclusive(w.key);
     SystemClock clock;
     const TimePoint before = clock.now();
-    leased(w.fixture, spec, "detach-ttl 1000");
+    take_lease(w.fixture.store, spec, "detach-ttl 1000");
     Acquisition next(w.a, exclusive(w.key));
     next.held();
     CHECK(clock.now() - before >= seconds(1));
@@ -123,7 +113,7 @@ TEST_CASE("a renewal does not revive a lease that is over, though nobody has tak
       LockSpec spec = exclusive(w.key);
       if (delayed && !w.fixture.lock_delay) continue;
       if (delayed) spec.lock_delay = scaled(seconds(2));
-      const FencingToken token = leased(w.fixture, spec, "detach-ttl 1000");
+      const FencingToken token = take_lease(w.fixture.store, spec, "detach-ttl 1000");
       REQUIRE(eventually(is_over));
       const auto late = w.a.renew(name(w.key), spec.owner, seconds(60));
       REQUIRE_FALSE(late);
@@ -141,7 +131,7 @@ TEST_CASE("a renewal moves the end of a lease, in both directions") {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
     const milliseconds first = std::chrono::duration_cast<milliseconds>(scaled(seconds(1)));
-    const FencingToken token = leased(w.fixture, spec, "detach-ttl " + std::to_string(first.count()));
+    const FencingToken token = take_lease(w.fixture.store, spec, "detach-ttl " + std::to_string(first.count()));
     const auto renewed = w.a.renew(name(w.key), spec.owner, seconds(60));
     REQUIRE(renewed);
     CHECK(renewed->owner == spec.owner);
@@ -162,7 +152,7 @@ TEST_CASE("a renewal without the owner is lost, and never takes a lock") {
     CHECK(nobody.error().code == ErrorCode::kLost);
     CHECK(is_free(w.b, w.key));
     const LockSpec spec = exclusive(w.key);
-    leased(w.fixture, spec, "detach-ttl 60000");
+    take_lease(w.fixture.store, spec, "detach-ttl 60000");
     const auto thief = w.a.renew(name(w.key), Owner::random(), seconds(60));
     REQUIRE_FALSE(thief);
     CHECK(thief.error().code == ErrorCode::kLost);
@@ -186,7 +176,7 @@ TEST_CASE("a lease that watches a process ends with it") {
     }
     LockSpec spec = exclusive(w.key);
     spec.left_to = watched;
-    leased(w.fixture, spec, "detach-pid " + std::to_string(watched));
+    take_lease(w.fixture.store, spec, "detach-pid " + std::to_string(watched));
     Acquisition next(w.a, exclusive(w.key));
     CHECK(next.stays_quiet());
     const auto state = w.b.inspect(name(w.key));
@@ -217,7 +207,7 @@ TEST_CASE("a detached lease can be force-released, and its owner then has lost i
   on_every_backend("lease-forced", [](World& w) {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
-    leased(w.fixture, spec, "detach-ttl 60000");
+    take_lease(w.fixture.store, spec, "detach-ttl 60000");
     const auto shown = w.a.inspect(name(w.key));
     REQUIRE(shown);
     REQUIRE(w.a.force_release(name(w.key), *shown, ""));
@@ -240,183 +230,6 @@ TEST_CASE("a lock held by a running process is not a lease: it can neither be re
     CHECK_FALSE(w.b.renew(name(w.key), spec.owner, seconds(60)));
     CHECK(holder.stays_quiet());
     holder.release();
-  });
-}
-
-TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and then the next one does") {
-  on_every_backend("delay", [](World& w) {
-    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
-    LockSpec careful = exclusive(w.key);
-    careful.lock_delay = scaled(milliseconds(400));
-    HelperProcess holder(w.fixture.store, careful);
-    holder.granted();
-    Acquisition next(w.a, exclusive(w.key));
-    CHECK(next.stays_quiet());
-    SystemClock clock;
-    const TimePoint before = clock.now();
-    holder.kill();
-    Acquisition impatient(w.b, once(exclusive(w.key)));
-    const auto refused = impatient.wait_for<Refused>();
-    REQUIRE(refused);
-    CHECK(refused->error.code == ErrorCode::kBusy);
-    next.held();
-    CHECK(clock.now() - before >= careful.lock_delay);
-    next.release();
-    Acquisition at_once(w.b, once(exclusive(w.key)));
-    at_once.held();
-    at_once.release();
-  });
-}
-
-TEST_CASE("after a release in order there is no lock-delay, and after a force-release there is one") {
-  on_every_backend("delay-forced", [](World& w) {
-    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
-    LockSpec careful = exclusive(w.key);
-    careful.lock_delay = milliseconds(300);
-    Acquisition orderly(w.a, careful);
-    orderly.held();
-    orderly.release();
-    careful.owner = Owner::random();
-    Acquisition holder(w.a, once(careful));
-    holder.held();
-    const auto shown = w.b.inspect(name(w.key));
-    REQUIRE(shown);
-    SystemClock clock;
-    const TimePoint before = clock.now();
-    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
-    Acquisition next(w.b, exclusive(w.key));
-    next.held();
-    CHECK(clock.now() - before >= milliseconds(300));
-    next.release();
-  });
-}
-
-TEST_CASE("a lock-delay after a force-release is shown as that, with who waits, and another force-release ends it") {
-  on_every_backend("delay-ended", [](World& w) {
-    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
-    LockSpec careful = once(exclusive(w.key));
-    careful.lock_delay = seconds(60);
-    Acquisition holder(w.a, careful);
-    holder.held();
-    const auto shown = w.b.inspect(name(w.key));
-    REQUIRE(shown);
-    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
-    Acquisition next(w.b, exclusive(w.key));
-    CHECK(next.stays_quiet());
-    auto delayed = w.a.inspect(name(w.key));
-    const std::size_t waiting = w.fixture.sees_waiters ? 1 : 0;
-    REQUIRE(eventually([&] { return (delayed = w.a.inspect(name(w.key))) && delayed->waiters.size() == waiting; }));
-    REQUIRE(delayed->holders.size() == 1);
-    CHECK(delayed->holders.front().standing == Standing::kDelayAfterForce);
-    REQUIRE(w.a.force_release(name(w.key), *delayed, ""));
-    next.held();
-    next.release();
-  });
-}
-
-TEST_CASE("a force-release of who was shown as a holder leaves the lock-delay, also if the lease has ended meanwhile") {
-  on_every_backend("delay-late", [](World& w) {
-    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
-    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
-    LockSpec careful = exclusive(w.key);
-    careful.lock_delay = seconds(60);
-    (void)leased(w.fixture, careful, "detach-ttl 1000");
-    auto shown = w.b.inspect(name(w.key));
-    REQUIRE(shown);
-    REQUIRE(shown->holders.size() == 1);
-    if (!is_hold(shown->holders.front().standing)) return;  // a slow machine
-    auto late = shown;
-    const auto is_delayed = [&] { return late->holders.size() == 1 && is_delay(late->holders.front().standing); };
-    REQUIRE(eventually([&] { return (late = w.a.inspect(name(w.key))) && is_delayed(); }));
-    if (late->holders.front().until) CHECK(*late->holders.front().until > *shown->holders.front().until);
-    const auto freed = w.b.force_release(name(w.key), *shown, "");
-    if (!freed) CHECK(freed.error().code == ErrorCode::kConflict);
-    late = w.a.inspect(name(w.key));
-    REQUIRE(late);
-    REQUIRE(is_delayed());
-    Acquisition early(w.b, once(exclusive(w.key)));
-    CHECK(early.wait_for<Refused>());
-    REQUIRE(w.a.force_release(name(w.key), *late, ""));
-    Acquisition next(w.b, exclusive(w.key));
-    next.held();
-    next.release();
-  });
-}
-
-TEST_CASE("a lock-delay after a force-release keeps each place that was held") {
-  on_every_backend("delay-closed", [](World& w) {
-    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
-    if (skips(w, w.fixture.name == "local", "a lock-delay for exclusive locks alone")) return;
-    for (const Mode mode : {Mode::kShared, Mode::kPermits}) {
-      CAPTURE(mode_name(mode));
-      if (mode == Mode::kShared && skips(w, !w.fixture.shared, "no readers")) continue;
-      if (mode == Mode::kPermits && skips(w, !w.fixture.permits, "no permits")) continue;
-      const std::string key = w.key + "/" + mode_name(mode);
-      const auto careful = [&] {
-        LockSpec spec = mode == Mode::kShared ? shared(key) : permits(key, 2);
-        spec.lock_delay = scaled(seconds(1));
-        return once(spec);
-      };
-      Acquisition first(w.a, careful());
-      first.held();
-      Acquisition second(w.b, careful());
-      second.held();
-      const auto shown = w.b.inspect(name(key));
-      REQUIRE(shown);
-      SystemClock clock;
-      const TimePoint before = clock.now();
-      REQUIRE(w.b.force_release(name(key), *shown, ""));
-      const LockSpec newcomer = mode == Mode::kShared ? exclusive(key) : permits(key, 2);
-      Acquisition early(w.b, once(newcomer));
-      const auto answer = early.wait_for<Refused>();
-      REQUIRE(answer);
-      CHECK(answer->error.code == ErrorCode::kBusy);
-      LockSpec patient = newcomer;
-      patient.owner = Owner::random();
-      Acquisition next(w.b, patient);
-      next.held();
-      CHECK(clock.now() - before >= careful().lock_delay);
-      next.release();
-    }
-  });
-}
-
-TEST_CASE("a fence lets the highest token pass, the same one again, and no lower one ever after") {
-  on_every_backend("fence", [](World& w) {
-    if (skips(w, !w.fixture.tokens, "no tokens")) return;
-    const LockName resource = name(w.key);
-    REQUIRE(w.a.fence(resource, FencingToken(10), {}));
-    REQUIRE(w.b.fence(resource, FencingToken(10), {}));
-    const auto low = w.b.fence(resource, FencingToken(9), {});
-    REQUIRE_FALSE(low);
-    CHECK(low.error().code == ErrorCode::kLost);
-    CHECK(low.error().message.find("token 9 is too old for " + resource.text() + ": 10 was already seen") !=
-          std::string::npos);
-    REQUIRE(w.a.fence(resource, FencingToken(11), {}));
-    CHECK_FALSE(w.b.fence(resource, FencingToken(10), {}));
-    REQUIRE(connect_store(w.fixture.store)->fence(resource, FencingToken(11), {}));
-    REQUIRE(w.b.fence(name(w.key + "/other"), FencingToken(1), {}));
-  });
-}
-
-TEST_CASE("an open fence keeps other checks of its resource out, within their wait") {
-  on_every_backend("fence-open", [](World& w) {
-    if (skips(w, !w.fixture.fence_stays_open, "a fence does not stay open")) return;
-    const LockName resource = name(w.key);
-    auto open = w.a.fence(resource, FencingToken(5), {});
-    REQUIRE(open);
-    WaitPolicy at_once;
-    at_once.once = true;
-    const auto busy = w.b.fence(resource, FencingToken(6), at_once);
-    REQUIRE_FALSE(busy);
-    CHECK(busy.error().code == ErrorCode::kBusy);
-    WaitPolicy bounded;
-    bounded.until = SystemClock().now() + milliseconds(50);
-    const auto late = w.b.fence(resource, FencingToken(6), bounded);
-    REQUIRE_FALSE(late);
-    CHECK(late.error().code == ErrorCode::kBusy);
-    open->reset();
-    CHECK(w.b.fence(resource, FencingToken(6), at_once));
   });
 }
 

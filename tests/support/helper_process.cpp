@@ -219,6 +219,15 @@ void HelperProcess::kill() {
   pid_ = -1;
 }
 
+FencingToken take_lease(const std::string& store, const LockSpec& spec, const std::string& how) {
+  HelperProcess taker(store, spec);
+  const FencingToken token = taker.granted();
+  taker.say(how);
+  const std::string said = taker.line().value_or("nothing");
+  if (said != "detached") throw std::runtime_error("the helper did not detach the lease: " + said);
+  return token;
+}
+
 std::optional<int> helper_main(int argc, char** argv, const BackendFactory& connect) {
   if (argc < 13 || std::strcmp(argv[1], kSwitch) != 0) return std::nullopt;
   ::signal(SIGPIPE, SIG_IGN);

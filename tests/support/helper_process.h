@@ -44,6 +44,9 @@ class HelperProcess {
   std::string unread_;
 };
 
+/// A lease taken by another process, which is gone when this returns. `how`: "detach-ttl MS" or "detach-pid PID".
+FencingToken take_lease(const std::string& store, const LockSpec& spec, const std::string& how);
+
 using BackendFactory = std::function<std::unique_ptr<Client>(const std::string& store)>;
 
 /// The helper's side: call it first in main(). nullopt if this is not a helper, else the exit status.
