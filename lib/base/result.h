@@ -29,10 +29,9 @@ enum class ErrorCode {
 
 /// How kUnavailable came about.
 enum class Outage {
-  kSilent,     ///< no answer
-  kUnreached,  ///< there was no server to send anything to, so nothing was done
-  kRefused,    ///< a server has said it
-  kCrowded,    ///< the store is there, but others write to it all the time
+  kSilent,   ///< no answer
+  kRefused,  ///< a server has said it
+  kCrowded,  ///< the store is there, but others write to it all the time
 };
 
 /// An error as people read it: `message` says what happened and why, naming server, key and the real value; `next` says

@@ -24,9 +24,8 @@ std::optional<AcquisitionSteps::Answer> Acquisition::run(Control& control) {
 std::optional<AcquisitionSteps::Answer> Acquisition::follow(Acquirer::Attempt attempt, TimePoint began, TimePoint end,
                                                             Control& control) {
   if (auto* granted = std::get_if<Granted>(&attempt)) return steps_.granted(std::move(*granted));
-  const auto* failed = std::get_if<Acquirer::Failed>(&attempt);
-  auto refused = failed ? steps_.failed(failed->error, failed->answered, began, end)
-                        : steps_.busy(std::get<Acquirer::Busy>(attempt).foreign);
+  const auto* failed = std::get_if<Error>(&attempt);
+  auto refused = failed ? steps_.failed(*failed, began, end) : steps_.busy(std::get<Acquirer::Busy>(attempt).foreign);
   if (!refused && failed) rest(clock_, steps_.attempt_at(), &control);  // "who" is answered once the store can be asked
   else if (!refused) refused = wait_for_turn(control);
   if (refused) return std::move(*refused);

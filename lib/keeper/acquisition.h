@@ -22,13 +22,9 @@ class Acquirer {
   struct Busy {
     bool foreign = false;  ///< by what dlock did not write
   };
-  struct Failed {
-    Error error;            ///< Unavailable: the outcome is unknown, and asking again may help
-    bool answered = false;  ///< a server has said it
-  };
-  using Attempt = std::variant<Granted, Busy, Failed>;
+  using Attempt = std::variant<Granted, Busy, Error>;
 
-  /// Tries once; gives up on a silent server at `until`.
+  /// Tries once; gives up on a silent server at `until`. Unavailable: asking again may help.
   virtual Attempt attempt(TimePoint until, Control& control) = 0;
 
   /// After Busy: waits until another attempt is worth it, at the longest until `until` (nullopt: no limit), by

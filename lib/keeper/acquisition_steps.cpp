@@ -36,12 +36,12 @@ std::optional<Refused> AcquisitionSteps::busy(bool foreign) {
   return gives_way() ? std::optional(give_way()) : std::nullopt;
 }
 
-std::optional<Refused> AcquisitionSteps::failed(const Error& error, bool answered, TimePoint began, TimePoint end) {
+std::optional<Refused> AcquisitionSteps::failed(const Error& error, TimePoint began, TimePoint end) {
   const TimePoint ended = now();
   patience_.failed(began, ended);
   const bool cut_short = error.code == ErrorCode::kUnavailable && ended >= end;
   if (!cut_short || !reason_) reason_ = error;
-  if (!patience_.outlives(error, answered || error.undone, ended)) return refused(std::move(*reason_));
+  if (!patience_.outlives(error, ended)) return refused(std::move(*reason_));
   if (!std::exchange(traced_outage_, true)) trace("tried again: " + error.message);
   if (patience_.is_worth_telling(ended)) tell_unreached(error.message);
   return std::nullopt;

@@ -54,7 +54,7 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
   PollableLock::Attempt result = ask(until, control);
   unknown_ = !std::holds_alternative<PollableLock::Others>(result);
   if (const auto* taken = std::get_if<PollableLock::Taken>(&result)) return granted(*taken);
-  if (auto* error = std::get_if<Error>(&result)) return Failed{std::move(*error)};
+  if (auto* error = std::get_if<Error>(&result)) return std::move(*error);
   auto& others = std::get<PollableLock::Others>(result);
   if (!spec_.take && others.state.holders.empty()) return Granted{};
   seen_ = std::move(others.state);
@@ -73,8 +73,8 @@ Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
     return Granted{{std::move(lock)}, deadline};
   }
   withdraw();
-  return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only after the lease had ended",
-                 "choose a longer --ttl, or find out why the servers are slow"}};
+  return Error{ErrorCode::kUnavailable, store_name_ + " answered only after the lease had ended",
+               "choose a longer --ttl, or find out why the servers are slow"};
 }
 
 bool PolledLock::wait(std::optional<TimePoint> until, Control& control) {

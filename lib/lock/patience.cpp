@@ -85,10 +85,10 @@ void Patience::unreached(TimePoint since) {
 
 Duration Patience::outage_limit() const { return std::max(connect_timeout(), silence_); }
 
-bool Patience::outlives(const Error& error, bool answered, TimePoint now) const {
+bool Patience::outlives(const Error& error, TimePoint now) const {
   if (error.code != ErrorCode::kUnavailable || policy_.once || is_over(now)) return false;
   if (refuses_attempts(now)) return false;
-  return (waits_through_outages() && !answered) || !is_long_outage(now);
+  return (waits_through_outages() && error.outage == Outage::kSilent) || !is_long_outage(now);
 }
 
 bool Patience::is_long_outage(TimePoint now) const { return out_since_ && now >= *out_since_ + outage_limit(); }

@@ -62,9 +62,8 @@ class Patience {
   void unreached(TimePoint since);
 
   /// Instead of an answer there is `error`, after failed() or unreached(). True: it may pass, and there is time to see
-  /// whether it does. `answered`: a server has said it, which is as good as silence, and gets no more time than a first
-  /// contact.
-  bool outlives(const Error& error, bool answered, TimePoint now) const;
+  /// whether it does. What a server has said is as good as silence, and gets no more time than a first contact.
+  bool outlives(const Error& error, TimePoint now) const;
 
   /// How long a server may be silent without being taken for unreachable.
   void outlives_silence_of(Duration length) { silence_ = length; }

@@ -23,7 +23,7 @@ Result<std::size_t> first_that_serves(std::size_t first, std::size_t count, Cloc
     if (!error || error->code == ErrorCode::kUnavailable) error = tried.error();
   }
   error->message = reasons;
-  if (error->code == ErrorCode::kUnavailable) error->outage = Outage::kUnreached;
+  error->undone = error->code == ErrorCode::kUnavailable;
   return *error;
 }
 

@@ -16,7 +16,8 @@ namespace dlock {
 CallLimit share_of(const CallLimit& limit, TimePoint now, std::size_t left);
 
 /// Tries `count` servers, one at a time, from `first` on, each with its share of the time. The one that serves;
-/// Cancelled; else what each has said, with the first error that is no outage if there is one, or unreached.
+/// Cancelled; else what each has said, with the first error that is no outage if there is one, or the last outage,
+/// undone.
 Result<std::size_t> first_that_serves(std::size_t first, std::size_t count, Clock& clock, const CallLimit& limit,
                                       const std::function<Result<void>(std::size_t, const CallLimit&)>& try_one);
 

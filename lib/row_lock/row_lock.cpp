@@ -57,7 +57,7 @@ Acquirer::Attempt RowLock::attempt(TimePoint until, Control& control) {
   for (int races = 0;; ++races) {
     auto step = take_or_queue(races == 0, control);
     if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
-    if (auto* failure = std::get_if<Failed>(&step)) return std::move(*failure);
+    if (auto* failure = std::get_if<Error>(&step)) return std::move(*failure);
     if (control.stop_requested() || runtime_.clock.now() >= until) return Busy{};
     if (std::holds_alternative<Again>(step)) {
       acquisition_.pause(runtime_.clock.now() + race_rest(races), control);
@@ -96,16 +96,16 @@ RowLock::Step RowLock::take_or_queue(bool first, Control& control) {
     if (*taken) return granted(**taken, spec_.ttl);
   }
   const auto reading = look(fills, control);
-  if (!reading) return Failed{reading.error(), rows_->has_refused()};
+  if (!reading) return reading.error();
   acquisition_.patience().heard();
   if (since_ == 0) since_ = reading->now;
   seen_ = *reading;
   return decide(*reading, control);
 }
 
-RowLock::Failed RowLock::failed(const Error& error, bool& unknown) const {
+Error RowLock::failed(const Error& error, bool& unknown) const {
   unknown = unknown || (error.code == ErrorCode::kUnavailable && !error.undone);
-  return {error, rows_->has_refused()};
+  return error;
 }
 
 RowLock::Step RowLock::decide(const RecordReading& reading, Control& control) {
@@ -114,8 +114,7 @@ RowLock::Step RowLock::decide(const RecordReading& reading, Control& control) {
     return Granted{};
   }
   LeaseDecision decision = try_take(reading.record, ask_, reading.now);
-  if (const auto* other = std::get_if<LeaseDisagreement>(&decision))
-    return Failed{held_otherwise(spec_.name, other->held)};
+  if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) return held_otherwise(spec_.name, other->held);
   admits_ = false;
   const auto* busy = std::get_if<LeaseBusy>(&decision);
   remaining_ = busy ? std::optional<Duration>(std::chrono::microseconds(busy->remaining)) : std::nullopt;
@@ -142,7 +141,7 @@ RowLock::Step RowLock::stand_in_queue(const RecordReading& reading, Control& con
   if (stands && listens_ && !reading.record.ahead) return Busy{};
   if (!listens_) {
     const auto listens = queue() ? Result<bool>(false) : rows_->listen(spec_.name, owner_, limit(control));
-    if (!listens) return Failed{listens.error(), rows_->has_refused()};
+    if (!listens) return listens.error();
     listens_ = *listens;
   }
   const auto written =
@@ -294,7 +293,7 @@ Result<Renewal> RowLock::renew_what_is_read(const CallLimit& limit) {
     }
     const StoreTime before = find_holder(seen_->record, owner_)->until;
     const auto written = store_.write(*seen_, {.record = std::move(*next), .before = before}, limit);
-    if (!written) return failed(written.error(), unknown_).error;
+    if (!written) return failed(written.error(), unknown_);
     if (*written) return renewed(**written);
     if (!rest(runtime_.clock, std::min(limit.until, runtime_.clock.now() + race_rest(races)), limit.control) ||
         runtime_.clock.now() >= limit.until)

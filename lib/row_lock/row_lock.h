@@ -50,7 +50,7 @@ class RowLock final : public LockDriver, private Acquirer {
 
  private:
   struct Again {};  ///< another has changed the record
-  using Step = std::variant<Busy, Again, Granted, Failed>;
+  using Step = std::variant<Busy, Again, Granted, Error>;
 
   Attempt attempt(TimePoint until, Control& control) override;
   bool wait(std::optional<TimePoint> until, Control& control) override;
@@ -66,7 +66,7 @@ class RowLock final : public LockDriver, private Acquirer {
   void tell_queued();
   Step stand_in_queue(const RecordReading& reading, Control& control);
   CallLimit limit(Control& control) const;
-  Failed failed(const Error& error, bool& unknown) const;
+  Error failed(const Error& error, bool& unknown) const;
   Granted granted(const RecordReading& held, Duration left);
   Duration look_pause();
   bool is_alone() const;

@@ -91,8 +91,6 @@ class Rows {
   virtual const std::string& store() const = 0;
   /// The endpoint that answered last.
   virtual std::string server() const { return store(); }
-  /// Whether the last error was said by a server, or by nobody because none was reached.
-  virtual bool has_refused() const { return false; }
 
   virtual Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) = 0;
   /// The keys of a group that begin with `prefix`, a word and '/'; one that comes or goes during the call may be

@@ -28,8 +28,7 @@ StockLook StockCalls::known(const LockName& name) {
 
 /// `error` comes after a commit that may have been made.
 Error StockCalls::and_before(Error error) const {
-  error.undone = (error.undone || error.outage == Outage::kUnreached) && !is_unsure();
-  if (rows_->has_refused()) error.outage = Outage::kRefused;
+  error.undone = error.undone && !is_unsure();
   return error;
 }
 

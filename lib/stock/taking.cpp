@@ -112,7 +112,7 @@ class Taking {
 
   /// One that is asked once gets the time of a first contact.
   bool outlives(const Error& error, TimePoint now) const {
-    if (!patience_.is_once()) return patience_.outlives(error, error.outage == Outage::kRefused, now);
+    if (!patience_.is_once()) return patience_.outlives(error, now);
     return !patience_.is_long_outage(now) && !patience_.is_over(now);
   }
 

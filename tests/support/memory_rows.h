@@ -113,7 +113,6 @@ class MemoryRows : public Rows {
     }
     return end() ? Result<RowTurn>(cut_off()) : turn;
   }
-  bool has_refused() const override { return refused_; }
   bool heard() override { return listens_to_ && shelf_.told.erase(*listens_to_) > 0; }
   void close() override {
     listens_to_.reset();
@@ -142,8 +141,11 @@ class MemoryRows : public Rows {
 
   Result<Number> carry_out(const LockName& group, const Commit& commit) {
     if (begin()) return cut_off();
-    refused_ = shelf_.refuses_writes;
-    if (refused_) return Error{ErrorCode::kUnavailable, store_ + " is read-only", {}, true};
+    if (shelf_.refuses_writes)
+      return Error{.code = ErrorCode::kUnavailable,
+                   .message = store_ + " is read-only",
+                   .undone = true,
+                   .outage = Outage::kRefused};
     const Number number = std::all_of(commit.begin(), commit.end(), [&](const Change& one) { return fits(group, one); })
                               ? make(group, commit)
                               : 0;
@@ -183,7 +185,6 @@ class MemoryRows : public Rows {
 
   RowShelf& shelf_;
   std::optional<std::pair<LockName, std::string>> listens_to_;
-  bool refused_ = false;
   const std::string store_ = "memory:";
 };
 

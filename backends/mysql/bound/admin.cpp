@@ -41,10 +41,11 @@ Result<BoundAdmin::HolderSession> BoundAdmin::holder_of(const LockName& name) {
   if (reading.galera) return of_one_node(servers_.server(), settings_.strategy);
   if (holder == std::uint64_t{0}) return HolderSession{{}, 0, reading.now};
   const HolderRecord& one = reading.record;
-  const auto lives = [&] {
-    return holder.has_value() ? *holder == one.connection : servers_.is_live_session(one.connection, soon());
-  };
-  if (!one.owner.empty() && lives()) return HolderSession{{participant_of(one)}, one.connection, reading.now};
+  bool lives = holder == one.connection;
+  if (!one.owner.empty() && !holder) {
+    TRY_ASSIGN(lives, servers_.is_live_session(one.connection, soon()));
+  }
+  if (!one.owner.empty() && lives) return HolderSession{{participant_of(one)}, one.connection, reading.now};
   return HolderSession{{another_session(holder.value_or(0))}, holder.value_or(0), reading.now};
 }
 
@@ -82,14 +83,15 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
                      "has that)",
                  "ask an administrator for: KILL " + std::to_string(session)};
   }
-  while (servers_.is_live_session(session, until)) {
+  while (true) {
+    TRY_ASSIGN(const bool lives, servers_.is_live_session(session, until));
+    if (!lives) return {};
     if (runtime_.clock.now() >= until) {
       return Error{ErrorCode::kUnavailable, "the session " + std::to_string(session) + " does not end",
                    "look at it with SHOW PROCESSLIST"};
     }
     runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
   }
-  return {};
 }
 
 /// Ends the session that holds it; the server frees what it held.

@@ -55,7 +55,7 @@ Acquirer::Attempt ConnectionBoundLock::attempt(TimePoint /*until*/, Control& con
     acquisition_.pause(runtime_.clock.now() + kLockedRowPause, control);
     attempt = try_once(control);
   }
-  if (std::holds_alternative<Failed>(attempt)) {
+  if (std::holds_alternative<Error>(attempt)) {
     servers_.close();  // whatever it may hold
     got_it_ = false;
   } else if (std::holds_alternative<Busy>(attempt)) {
@@ -74,16 +74,16 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const TimePoint until = acquisition_.patience().attempt_end(now);
   if (!std::exchange(got_it_, false)) {
     const auto seen = record_.read(HolderRow::From::kWritable, until, &control);
-    if (!seen) return Failed{seen.error()};
-    if (seen->galera) return Failed{of_one_node(servers_.server(), settings_.strategy)};
+    if (!seen) return seen.error();
+    if (seen->galera) return of_one_node(servers_.server(), settings_.strategy);
     session_ = seen->connection;
     if (since_ == 0) since_ = seen->now;
-    if (const auto takes = takes_changes(until, control); !takes) return Failed{takes.error()};
+    if (const auto takes = takes_changes(until, control); !takes) return takes.error();
     return take(until, control);
   }
   // The lease counts from a request that the connection answered after it had the lock.
   const AnswerOrFailure answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
-  if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
+  if (const auto* failure = std::get_if<Failure>(&answered)) return Error{ErrorCode::kUnavailable, failure->text};
   return granted(now, until, control);
 }
 
@@ -98,21 +98,21 @@ Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& contro
 }
 
 Acquirer::Attempt ConnectionBoundLock::take(TimePoint until, Control& control) {
-  if (const auto connected = servers_.connect(until, &control); !connected) return Failed{connected.error()};
+  if (const auto connected = servers_.connect(until, &control); !connected) return connected.error();
   if (prepared_ != servers_.generation()) {
     const int seconds = wait_seconds({}, runtime_.clock.now());
     if (const auto fit = store_.prepare(seconds, until, &control); !fit) {
-      return Failed{fit.error()};
+      return fit.error();
     }
     prepared_ = servers_.generation();
   }
   const TimePoint sent = runtime_.clock.now();
   const auto got = store_.try_it(until, &control);
-  if (!got) return Failed{got.error()};
+  if (!got) return got.error();
   if (*got == BoundStore::Got::kNo) {
     changes_refused_ = settings_.strategy == Strategy::kRow;
     const auto takes = takes_changes(until, control);
-    return takes ? Attempt(Busy{}) : Attempt(Failed{takes.error()});
+    return takes ? Attempt(Busy{}) : Attempt(takes.error());
   }
   return granted(sent, until, control);
 }
@@ -129,12 +129,12 @@ Acquirer::Attempt ConnectionBoundLock::granted(TimePoint sent, TimePoint until, 
   const int generation = servers_.generation();
   const HolderRecord ours{.connection = session_, .owner = spec_.owner.text(), .who = who_};
   const auto drawn = HolderRow(way, settings_.strategy, spec_.name).draw(ours, until, &control);
-  changes_refused_ = !drawn && drawn.error().undone;
-  if (!drawn) return Failed{drawn.error()};
+  changes_refused_ = !drawn && drawn.error().outage == Outage::kRefused;
+  if (!drawn) return drawn.error();
   token_ = *drawn;
   Database* database = servers_.current();
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
-    return Failed{{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"}};
+    return Error{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"};
   }
   HeldLock lock{spec_.name, spec_.owner, FencingToken(token_), settings_.store, false};
   lock.bound = true;
@@ -255,7 +255,8 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     return gone->error();
   }
   database = servers_.current();
-  const bool refused = gone && !*gone && gone->error().undone && servers_.generation() == generation;
+  const bool refused =
+      gone && !*gone && gone->error().outage == Outage::kRefused && servers_.generation() == generation;
   if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     return lost_with_connection();

@@ -120,6 +120,7 @@ Error error_of(const Failure& failure, const std::string& server) {
   if (!known) return error_without_meaning(is_cut_off(failure.code) || failure.code == 0, server, said);
   Error error = dlock::error_of(*known, server, said);
   error.undone = is_read_only(failure.code);
+  if (!is_cut_off(failure.code)) error.outage = Outage::kRefused;
   return error;
 }
 

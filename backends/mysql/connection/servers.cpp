@@ -25,7 +25,6 @@ Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
 Error Servers::failed(const Failure& failure) {
   Error error = error_of(failure, server());
   error.undone = error.code == ErrorCode::kUnavailable && !failure.cut_off;
-  if (error.undone) error.outage = Outage::kRefused;
   if (is_read_only(failure.code)) one_.pass_over();
   else if (failure.cut_off) close();
   return error;
@@ -47,7 +46,6 @@ Servers::Opened Servers::open(std::size_t index, const CallLimit& limit) {
   const AnswerOrFailure outcome = await(*database, clock_, limit.until, limit.control);
   if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const auto* failure = std::get_if<Failure>(&outcome);
-  has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
   if (failure && failure->code == kAccessDenied && has_new_password()) return open(index, limit);
   if (failure) return error_of_login(*failure, settings.endpoint.text());
   return database;
@@ -99,9 +97,10 @@ void Servers::end_session(std::uint64_t id) {
   if (id != 0) (void)other.run("KILL " + std::to_string(id), clock_.now() + kKillBudget);
 }
 
-bool Servers::is_live_session(std::uint64_t id, TimePoint until) {
-  const auto found = run("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(id), until);
-  return found && !found->rows.empty();
+Result<bool> Servers::is_live_session(std::uint64_t id, TimePoint until) {
+  TRY_ASSIGN(const auto found,
+             run("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(id), until));
+  return !found.rows.empty();
 }
 
 Servers Servers::beside() const { return Servers({servers_[one_.at()]}, dial_, clock_); }

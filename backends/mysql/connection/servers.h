@@ -39,8 +39,8 @@ class Servers {
   /// Ends a wait of the connection: breaks it, and ends its session `id` through another one if this account may,
   /// because a server takes up to a second to notice a lost client, and does not notice it in a wait for a row.
   void end_session(std::uint64_t id);
-  /// Whether the server still has the session `id`, as far as this account may see.
-  bool is_live_session(std::uint64_t id, TimePoint until);
+  /// Whether the server still has the session `id`, as far as this account may see. Errors as of run().
+  Result<bool> is_live_session(std::uint64_t id, TimePoint until);
 
   /// The present connection, or nullptr; it may be broken.
   Database* current() { return one_.current(); }
@@ -59,8 +59,6 @@ class Servers {
   Error failed(const Failure& failure);
 
   std::string server() const { return servers_[one_.at()].endpoint.text(); }  ///< of the present or last connection
-  /// Whether the server that was tried last has answered, if only that it is full (too many connections).
-  bool has_refused() const { return has_refused_; }
   std::size_t count() const { return servers_.size(); }
   const std::vector<DatabaseSettings>& all() const { return servers_; }
   const Dial& dial() const { return dial_; }
@@ -79,7 +77,6 @@ class Servers {
   const Dial dial_;
   Clock& clock_;
   ServingOne<Database> one_;
-  bool has_refused_ = false;
 };
 
 }  // namespace dlock::mysql

@@ -21,7 +21,8 @@ constexpr std::int64_t kYear = 31536000;  ///< s
 /// client else in may still have us.
 bool still_waits(const Servers& servers, std::uint64_t id, Clock& clock) {
   Servers beside = servers.beside();
-  return beside.is_live_session(id, clock.now() + kAliveBudget) || beside.has_refused();
+  const auto lives = beside.is_live_session(id, clock.now() + kAliveBudget);
+  return lives ? *lives : lives.error().outage == Outage::kRefused;
 }
 
 /// Who waits for a row may be about to write, to the server: whoever makes it read-only, for a switch-over or a backup,

@@ -48,7 +48,6 @@ class MysqlRows final : public Rows {
 
   const std::string& store() const override { return settings_.store; }
   std::string server() const override { return transaction_.servers().server(); }
-  bool has_refused() const override { return transaction_.servers().has_refused(); }
   void close() override { transaction_.servers().close(); }
   RowQueue* queue() override { return gate_ ? &*gate_ : nullptr; }
   void add_interest(std::vector<pollfd>& fds) const override {

@@ -84,6 +84,23 @@ Error without_state(const Failure& failure, const std::string& server, const std
   return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, "is the server running there?"};
 }
 
+Error meant_by(const Failure& failure, const std::string& server) {
+  const std::string said = printable(failure.text, kForeignWords);
+  const std::string_view state = state_of(failure);
+  if (state.empty()) return without_state(failure, server, said);
+  const std::string words = failure.state.empty() ? said : said + " (SQLSTATE " + failure.state + ")";
+  const Meaning* known = find_meaning(kMeanings, state);
+  if (!known) return error_without_meaning(failure.cut_off, server, words);
+  Error error = dlock::error_of(*known, server, words);
+  error.undone = failure.state == "25006";  // who cannot log in has not been answered
+  return error;
+}
+
+/// A server that starts or ends has answered nothing.
+bool has_answered(const Failure& failure) {
+  return !failure.state.empty() && !failure.state.starts_with("57P") && !failure.state.starts_with("08");
+}
+
 }  // namespace
 
 bool is_worth_repeating(const Failure& failure) {
@@ -95,14 +112,8 @@ bool is_read_only(const Failure& failure) { return state_of(failure) == "25006";
 bool is_refused_login(const Failure& failure) { return state_of(failure).starts_with("28"); }
 
 Error error_of(const Failure& failure, const std::string& server) {
-  const std::string said = printable(failure.text, kForeignWords);
-  const std::string_view state = state_of(failure);
-  if (state.empty()) return without_state(failure, server, said);
-  const std::string words = failure.state.empty() ? said : said + " (SQLSTATE " + failure.state + ")";
-  const Meaning* known = find_meaning(kMeanings, state);
-  if (!known) return error_without_meaning(failure.cut_off, server, words);
-  Error error = dlock::error_of(*known, server, words);
-  error.undone = failure.state == "25006";  // who cannot log in has not been answered
+  Error error = meant_by(failure, server);
+  if (has_answered(failure)) error.outage = Outage::kRefused;
   return error;
 }
 

@@ -5,14 +5,6 @@
 #include "lib/net/lookup.h"
 
 namespace dlock::postgres {
-namespace {
-
-/// A server that starts or ends has answered nothing.
-bool has_answered(const Failure& failure) {
-  return !failure.state.empty() && !failure.state.starts_with("57P") && !failure.state.starts_with("08");
-}
-
-}  // namespace
 
 Error Servers::failed(const Failure& failure) {
   Error error = error_of(failure, server());
@@ -27,7 +19,6 @@ Servers::Opened Servers::open_at(std::size_t index, const Address* address, bool
   if (auto* connection = std::get_if<0>(&opened)) return std::move(*connection);
   if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const Failure& failure = std::get<1>(opened);
-  has_refused_ = has_answered(failure);
   only_reads_ = is_read_only(failure);
   if (is_refused_login(failure)) {
     if (auto password = rotated_password(settings_.password_file, settings_.password)) {
@@ -69,10 +60,8 @@ Result<Answer> Servers::run(const std::string& statement, const std::vector<std:
   while (true) {
     TRY_ASSIGN(const auto connection, connect(limit));
     AnswerOrFailure outcome = connection->ask(statement, params, limit);
-    has_refused_ = false;
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const Failure& failure = std::get<Failure>(outcome);
-    has_refused_ = has_answered(failure);
     const bool stopped = limit.control && limit.control->stop_requested();
     if (!is_worth_repeating(failure) || stopped || clock_.now() >= limit.until) return failed(failure);
   }

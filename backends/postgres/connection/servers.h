@@ -40,8 +40,6 @@ class Servers {
   Error failed(const Failure& failure);
 
   std::string server() const { return settings_.servers[one_.at()].text(); }  ///< of the present or last connection
-  /// Whether the server that was asked last has said no.
-  bool has_refused() const { return has_refused_; }
   const Settings& settings() const { return settings_; }
   Clock& clock() const { return clock_; }
 
@@ -53,7 +51,6 @@ class Servers {
   Settings settings_;
   Clock& clock_;
   ServingOne<Connection> one_;
-  bool has_refused_ = false;
   bool only_reads_ = false;   ///< why the last address was none
   bool had_primary_ = false;  ///< since we were made, at whatever address
 };

@@ -68,7 +68,6 @@ class PostgresRows final : public Rows {
 
   const std::string& store() const override { return servers_.settings().store; }
   std::string server() const override { return servers_.server(); }
-  bool has_refused() const override { return servers_.has_refused(); }
 
   /// A query sees one moment. With a key that is nobody's, so that the clock is read in any case.
   Result<Look> read(const LockName& group, std::span<const std::string> keys, const CallLimit& limit) override {

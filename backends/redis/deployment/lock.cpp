@@ -29,6 +29,11 @@ std::optional<std::variant<Granted, Refused>> LayoutLock::acquire(Control& contr
   return acquisition_.run(control);
 }
 
+Error LayoutLock::failed(Error error) {
+  if (layout().was_answered()) error.outage = Outage::kRefused;
+  return error;
+}
+
 TimePoint LayoutLock::attempt_limit(TimePoint until) const {
   const Patience& patience = acquisition_.patience();
   if (patience.is_once()) return until;

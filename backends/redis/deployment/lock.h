@@ -74,6 +74,8 @@ class LayoutLock : public LockDriver, protected Acquirer {
         !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
     return answer;
   }
+  /// The error of an attempt, marked if a server has answered it.
+  Error failed(Error error);
   /// When to give up one attempt: a server that hangs does not get all the time until `until`, because another one may
   /// have taken its place.
   TimePoint attempt_limit(TimePoint until) const;

@@ -34,7 +34,7 @@ class NativeLock final : public LayoutLock {
  private:
   Attempt attempt(TimePoint until, Control& control) override {
     auto answer = ask(until, [&](TimePoint limit) { return layout_.acquire(make_ask(), limit, &control); });
-    if (!answer) return Failed{answer.error(), layout_.was_answered()};
+    if (!answer) return failed(answer.error());
     if (const auto* grant = std::get_if<AttemptGranted>(&*answer)) return granted(*grant);
     by_ = std::get<AttemptBusy>(*answer);
     mute_ = mute_ || by_->mute;

@@ -36,7 +36,7 @@ class RedissonLock final : public LayoutLock {
   Attempt attempt(TimePoint until, Control& control) override {
     if (!spec_.take) return look(attempt_limit(until), control);
     auto answer = ask(until, [&](TimePoint limit) { return layout_.acquire(make_ask(), limit, &control); });
-    if (!answer) return Failed{answer.error(), layout_.was_answered()};
+    if (!answer) return failed(answer.error());
     if (const auto* granted = std::get_if<AttemptGranted>(&*answer)) {
       return grant(granted->token, {});
     }
@@ -113,7 +113,7 @@ class RedissonLock final : public LayoutLock {
 
   Attempt look(TimePoint until, Control& control) {
     auto state = layout_.read_state(until, &control);
-    if (!state) return Failed{state.error(), layout_.was_answered()};
+    if (!state) return failed(state.error());
     if (state->holders.empty()) return Granted{{}, std::nullopt};
     by_ = {};
     if (const auto end = state->holders.front().until) by_.remaining = *end - layout_.read_at();

@@ -75,15 +75,15 @@ Acquirer::Attempt ZookeeperLock::attempt(TimePoint until, Control& control) {
     tried = try_once(control);
   }
   while (tried && *tried == Tried::kBusy && is_next_soon(until, control)) tried = try_once(control);
-  if (!tried && tried.error().code == ErrorCode::kLost) return Failed{ends_every_session(ensemble_.store()), true};
-  if (!tried) return Failed{tried.error()};
+  if (!tried && tried.error().code == ErrorCode::kLost) return ends_every_session(ensemble_.store());
+  if (!tried) return tried.error();
   if (*tried == Tried::kBusy) return Busy{};
   if (*tried == Tried::kFree) return Granted{};
   auto grant = granted(control);
   if (grant) release_gates();
   if (grant) return std::move(*grant);
   passed_ = 0;
-  return Failed{grant.error()};
+  return grant.error();
 }
 
 /// A single try that finds the gate of a semaphore busy, and a place behind it: those before us only pass.

@@ -45,8 +45,10 @@ std::optional<Error> error_of(Code code, const std::string& store, const std::st
 }
 
 Error ends_every_session(const std::string& store) {
-  return {ErrorCode::kUnavailable, store + " ends every session as soon as it is made: expired",
-          "look at it with: dlock doctor"};
+  return {.code = ErrorCode::kUnavailable,
+          .message = store + " ends every session as soon as it is made: expired",
+          .next = "look at it with: dlock doctor",
+          .outage = Outage::kRefused};
 }
 
 Error unexpected(Code code, const std::string& store, const std::string& what) {

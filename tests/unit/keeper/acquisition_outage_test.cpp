@@ -71,9 +71,9 @@ TEST_CASE_TEMPLATE("an answer that may pass is asked again for connect-timeout o
     CHECK(world.clock.since_start() >= 105s);
     CHECK(world.clock.since_start() < 106s);
   }
-  SUBCASE("too few replicas, known to have done nothing") {
+  SUBCASE("a crowd of others") {
     world.lock.answers = false;
-    world.lock.failure.undone = true;
+    world.lock.failure.outage = Outage::kCrowded;
     CHECK(world.refused().error.code == ErrorCode::kUnavailable);
     CHECK(world.clock.since_start() < 106s);
   }

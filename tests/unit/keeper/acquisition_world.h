@@ -34,7 +34,9 @@ struct ScriptedLock final : Acquirer {
     if (is_out()) {
       const bool is_cut_short = clock.now() >= hangs_from;
       if (hangs || is_cut_short) clock.advance(until - clock.now());
-      return Failed{is_cut_short ? Error{ErrorCode::kUnavailable, "no answer in time"} : failure, answers};
+      Error error = is_cut_short ? Error{ErrorCode::kUnavailable, "no answer in time"} : failure;
+      if (answers) error.outage = Outage::kRefused;
+      return error;
     }
     if (clock.now() >= free_at) return Granted{{HeldLock{spec.name, spec.owner, FencingToken(7), "store"}}, {}};
     return Busy{foreign};
@@ -179,8 +181,8 @@ class Polling final : private AcquisitionSteps::Driver {
     is_busy_ = std::holds_alternative<Acquirer::Busy>(attempt);
     if (auto* granted = std::get_if<Granted>(&attempt)) {
       answer_ = steps_.granted(std::move(*granted));
-    } else if (const auto* failed = std::get_if<Acquirer::Failed>(&attempt)) {
-      take(steps_.failed(failed->error, failed->answered, now, end));
+    } else if (const auto* failed = std::get_if<Error>(&attempt)) {
+      take(steps_.failed(*failed, now, end));
       again_at_ = steps_.attempt_at();
     } else {
       take(steps_.busy(std::get<Acquirer::Busy>(attempt).foreign));

@@ -9,6 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 
 const Error kSilence{ErrorCode::kUnavailable, "no answer", ""};
+const Error kRefusal{.code = ErrorCode::kUnavailable, .message = "is full", .outage = Outage::kRefused};
 
 constexpr TimePoint at(Duration since) { return TimePoint(std::chrono::hours(1000)) + since; }
 
@@ -70,7 +71,7 @@ TEST_CASE("connect-timeout is for the first contact: who was answered once waits
     patience.unreached(at(0s));
     patience.unreached(at(1s));  // it began before
     Duration outlasted = -1s;
-    while (outlasted < 999s && patience.outlives(kSilence, false, at(outlasted + 1s))) outlasted += 1s;
+    while (outlasted < 999s && patience.outlives(kSilence, at(outlasted + 1s))) outlasted += 1s;
     CHECK(outlasted == c.outlasts);
   }
 }
@@ -79,11 +80,11 @@ TEST_CASE("a server that answers with what may pass gets the time of a first con
   Patience patience(waits(60s));
   patience.reached();
   patience.unreached(at(10s));
-  CHECK(patience.outlives(kSilence, true, at(14s)));
-  CHECK_FALSE(patience.outlives(kSilence, true, at(15s)));
+  CHECK(patience.outlives(kRefusal, at(14s)));
+  CHECK_FALSE(patience.outlives(kRefusal, at(15s)));
   patience.reached();
   patience.unreached(at(20s));
-  CHECK(patience.outlives(kSilence, true, at(24s)));
+  CHECK(patience.outlives(kRefusal, at(24s)));
 }
 
 TEST_CASE("a server that may be silent for longer than connect-timeout is given that time") {
@@ -91,8 +92,8 @@ TEST_CASE("a server that may be silent for longer than connect-timeout is given 
   patience.outlives_silence_of(20s);
   CHECK(patience.attempt_end(at(0s)) == at(20s));
   patience.unreached(at(0s));
-  CHECK(patience.outlives(kSilence, false, at(19s)));
-  CHECK_FALSE(patience.outlives(kSilence, false, at(20s)));
+  CHECK(patience.outlives(kSilence, at(19s)));
+  CHECK_FALSE(patience.outlives(kSilence, at(20s)));
   Patience once({.once = true, .connect_timeout = 5s});
   once.outlives_silence_of(20s);
   CHECK(once.attempt_end(at(0s)) == at(5s));
@@ -109,7 +110,7 @@ TEST_CASE("an answer is due when the wait is over, or the one attempt, and what 
 
 TEST_CASE("only silence passes") {
   for (const ErrorCode code : {ErrorCode::kDenied, ErrorCode::kMisconfigured, ErrorCode::kLost, ErrorCode::kConflict}) {
-    CHECK_FALSE(Patience({}).outlives({code, "", ""}, false, at(0s)));
+    CHECK_FALSE(Patience({}).outlives({code, "", ""}, at(0s)));
   }
 }
 

@@ -69,9 +69,23 @@ TEST_CASE("what each server has said is told, and a refusal for good before an o
   REQUIRE_FALSE(line);
   CHECK(line.error().code == ErrorCode::kDenied);
   CHECK(line.error().message == "a is down; b refused; c is down");
-  CHECK(line.error().outage == Outage::kSilent);  // one has answered
+  CHECK_FALSE(line.error().undone);  // one has answered for good
   CHECK(line.error().next == "a password");
   CHECK(world.one.current() == nullptr);
+}
+
+TEST_CASE("where none serves, nothing was done, and it is an outage as the last one is") {
+  for (const Outage last : {Outage::kSilent, Outage::kRefused}) {
+    World world;
+    Error error = down("c is down");
+    error.outage = last;
+    world.says = {down("a is down"), down("b is down"), error};
+    const auto line = world.connect();
+    REQUIRE_FALSE(line);
+    CHECK(line.error().message == "a is down; b is down; c is down");
+    CHECK(line.error().undone);
+    CHECK(line.error().outage == last);
+  }
 }
 
 TEST_CASE("whoever gives up tries no other server") {
