@@ -155,6 +155,9 @@ teardown() { end_world; }
   run -0 terminal 'expect:its dlock gives it up as soon as it hears of this' 'expect:dlock revoke k' 'expect:type the key' 'send:k\n' \
     -- dlock force-release k
   wait_until is_free k
+  start dlock run run -- sleep 300
+  wait_until has 1 holders run
+  run -0 terminal 'expect:its command gets TERM' 'expect:type the key' 'send:run\n' -- dlock force-release run
   dlock acquire --ttl 1m lease >owner
   run -0 terminal 'expect:it is a lease' 'expect:type the key' 'send:lease\n' -- dlock force-release lease
 }

@@ -340,6 +340,23 @@ holds_in_session() { # [SETTING...]
   [[ $output == *read-only* ]]
   at_both 127.0.0.1 127.0.0.2 dlock inspect
   [ "$status" = 0 ]
+  # who has had the one that takes changes waits for it, whatever the other one answers
+  use "postgres://app@127.0.0.3:$port/locks"
+  printf '%s cluster\n' 127.0.0.1 127.0.0.3 >hosts
+  start_watched a "${apart[@]}" sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh \
+    dlock run --connect-timeout 2s --progress always -b "postgres://app@cluster:$port/locks" k -- true 2>said
+  wait_until has 1 waiters k
+  kill_server two QUIT
+  wait_until grep -q 'until it answers' said
+  sleep 3
+  restart_postgres two
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 0" ]
+  # a silent one leaves time to ask the other
+  kill -STOP "$(pid_of_server two)"
+  at_both 127.0.0.3 127.0.0.1 dlock inspect --connect-timeout "$((3 * slowness))s"
+  kill -CONT "$(pid_of_server two)"
+  [ "$status" = 0 ]
 }
 
 # --- a pooler --------------------------------------------------------------------------------------------------------
