@@ -42,7 +42,7 @@ struct Error {
   std::string next = {};
   bool undone = false;              ///< of kUnavailable: nothing was done, and nothing that is on its way will be
   std::int64_t left = 0;            ///< of kShort: how much there is
-  Outage outage = Outage::kSilent;  ///< of kUnavailable, as far as its store tells that
+  Outage outage = Outage::kSilent;  ///< as far as its store tells that
 };
 
 /// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.

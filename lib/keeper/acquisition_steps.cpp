@@ -38,7 +38,7 @@ std::optional<Refused> AcquisitionSteps::busy(bool foreign) {
 
 std::optional<Refused> AcquisitionSteps::failed(const Error& error, TimePoint began, TimePoint end) {
   const TimePoint ended = now();
-  patience_.failed(began, ended);
+  patience_.failed(error, began, ended);
   const bool cut_short = error.code == ErrorCode::kUnavailable && ended >= end;
   if (!cut_short || !reason_) reason_ = error;
   if (!patience_.outlives(error, ended)) return refused(std::move(*reason_));

@@ -59,8 +59,7 @@ class AcquisitionSteps {
   /// The store has answered: not now. `foreign`: by what dlock did not write: it may be no lock, and is looked at
   /// before it is waited for.
   std::optional<Refused> busy(bool foreign = false);
-  /// Of an attempt that began at `began` and was to give up at `end`. `answered`: a server has said it; so it has if
-  /// the error is undone.
+  /// Of an attempt that began at `began` and was to give up at `end`.
   std::optional<Refused> failed(const Error& error, TimePoint began, TimePoint end);
   /// When to try again after failed(): 40 to 80 ms later; 125 to 250 ms in a long outage.
   TimePoint attempt_at() const;

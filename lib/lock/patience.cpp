@@ -69,9 +69,10 @@ void Patience::reached() {
   refuses_since_.reset();
 }
 
-void Patience::failed(TimePoint began, TimePoint now) {
+void Patience::failed(const Error& error, TimePoint began, TimePoint now) {
   unreached(began);
-  refuses_since_ = std::exchange(heard_, false) ? std::optional(refuses_since_.value_or(now)) : std::nullopt;
+  const bool is_there = std::exchange(heard_, false) || error.outage != Outage::kSilent;
+  refuses_since_ = is_there ? std::optional(refuses_since_.value_or(now)) : std::nullopt;
 }
 
 bool Patience::may_try_again(TimePoint now) {
@@ -88,7 +89,7 @@ Duration Patience::outage_limit() const { return std::max(connect_timeout(), sil
 bool Patience::outlives(const Error& error, TimePoint now) const {
   if (error.code != ErrorCode::kUnavailable || policy_.once || is_over(now)) return false;
   if (refuses_attempts(now)) return false;
-  return (waits_through_outages() && error.outage == Outage::kSilent) || !is_long_outage(now);
+  return waits_through_outages() || !is_long_outage(now);
 }
 
 bool Patience::is_long_outage(TimePoint now) const { return out_since_ && now >= *out_since_ + outage_limit(); }

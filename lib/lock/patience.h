@@ -46,14 +46,14 @@ class Patience {
 
   /// The store has answered a question of the present attempt: it is there. That is no answer to the attempt, so an
   /// outage goes on: a store that answers reads and refuses writes is out of order, is told so, and gets no more time
-  /// than a first contact.
+  /// than a first contact. Nor does one that refuses attempts (Error::outage).
   void heard() { met_ = heard_ = true; }
 
   /// The store has answered the attempt, whatever it said: an outage is over. Never after a mere question.
   void reached();
 
-  /// There was no answer to the attempt that began at `began`.
-  void failed(TimePoint began, TimePoint now);
+  /// There was no answer to the attempt that began at `began`, but `error`.
+  void failed(const Error& error, TimePoint began, TimePoint now);
 
   /// The store has answered that another owner holds the lock. False: that was the last attempt.
   bool may_try_again(TimePoint now);
@@ -62,7 +62,7 @@ class Patience {
   void unreached(TimePoint since);
 
   /// Instead of an answer there is `error`, after failed() or unreached(). True: it may pass, and there is time to see
-  /// whether it does. What a server has said is as good as silence, and gets no more time than a first contact.
+  /// whether it does.
   bool outlives(const Error& error, TimePoint now) const;
 
   /// How long a server may be silent without being taken for unreachable.
@@ -85,7 +85,7 @@ class Patience {
   bool heard_ = false;  ///< in the present attempt
   Duration silence_{0};
   std::optional<TimePoint> out_since_;      ///< since when no attempt was answered
-  std::optional<TimePoint> refuses_since_;  ///< since when each failed after an answered question
+  std::optional<TimePoint> refuses_since_;  ///< since when each was refused, or failed after an answered question
 };
 
 }  // namespace dlock

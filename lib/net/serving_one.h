@@ -16,8 +16,8 @@ namespace dlock {
 CallLimit share_of(const CallLimit& limit, TimePoint now, std::size_t left);
 
 /// Tries `count` servers, one at a time, from `first` on, each with its share of the time. The one that serves;
-/// Cancelled; else what each has said, with the first error that is no outage if there is one, or the last outage,
-/// undone.
+/// Cancelled; else what each has said, with the first error that is no outage if there is one. An outage is undone, and
+/// silent if one of them was.
 Result<std::size_t> first_that_serves(std::size_t first, std::size_t count, Clock& clock, const CallLimit& limit,
                                       const std::function<Result<void>(std::size_t, const CallLimit&)>& try_one);
 
@@ -31,7 +31,7 @@ class ServingOne {
   /// The present connection if it is usable, else a new one. Errors as of first_that_serves().
   Result<Connection*> connect(const CallLimit& limit, const Open& open) {
     if (connection_ && connection_->usable()) return connection_.get();
-    close();
+    if (std::exchange(connection_, nullptr)) ++generation_;
     const auto try_one = [&](std::size_t index, const CallLimit& share) -> Result<void> {
       TRY_ASSIGN(connection_, open(index, share));
       return {};
@@ -48,8 +48,8 @@ class ServingOne {
   }
 
   Connection* current() const { return connection_.get(); }  ///< nullptr: none; it may be broken
-  int generation() const { return generation_; }             ///< the number of the present connection
-  std::size_t at() const { return at_; }                     ///< the server of the present or last one
+  int generation() const { return generation_; }  ///< of the present connection; another one if that was found broken
+  std::size_t at() const { return at_; }          ///< the server of the present or last one
 
  private:
   const std::size_t count_;

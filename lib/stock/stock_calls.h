@@ -63,7 +63,9 @@ class StockCalls {
     if (answer) return answer;
     // Why the last commit was not made says more than that there was no time to look again.
     if (unknown_ && answer.error().code == ErrorCode::kUnavailable && clock_.now() >= limit.until) return *unknown_;
-    return and_before(answer.error());
+    Error error = answer.error();
+    error.undone = error.code == ErrorCode::kUnavailable;
+    return and_before(std::move(error));
   }
 
  private:

@@ -95,7 +95,7 @@ class Taking {
     if (error.outage == Outage::kCrowded) return crowded_out(error);
     const TimePoint now = clock_.now();
     const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
-    patience_.unreached(hurried ? began : now);
+    patience_.failed(error, hurried ? began : now, now);
     if (!why_ || now < until) why_ = error;
     why_->undone = undone_;
     return outlives(error, now) ? std::nullopt : why_;

@@ -86,11 +86,11 @@ Result<void> BoundAdmin::end_holder(const LockName& name, std::uint64_t session,
   while (true) {
     TRY_ASSIGN(const bool lives, servers_.is_live_session(session, until));
     if (!lives) return {};
+    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
     if (runtime_.clock.now() >= until) {
       return Error{ErrorCode::kUnavailable, "the session " + std::to_string(session) + " does not end",
                    "look at it with SHOW PROCESSLIST"};
     }
-    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
   }
 }
 

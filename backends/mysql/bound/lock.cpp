@@ -129,7 +129,7 @@ Acquirer::Attempt ConnectionBoundLock::granted(TimePoint sent, TimePoint until, 
   const int generation = servers_.generation();
   const HolderRecord ours{.connection = session_, .owner = spec_.owner.text(), .who = who_};
   const auto drawn = HolderRow(way, settings_.strategy, spec_.name).draw(ours, until, &control);
-  changes_refused_ = !drawn && drawn.error().outage == Outage::kRefused;
+  changes_refused_ = !drawn && drawn.error().undone;
   if (!drawn) return drawn.error();
   token_ = *drawn;
   Database* database = servers_.current();
@@ -255,8 +255,7 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     return gone->error();
   }
   database = servers_.current();
-  const bool refused =
-      gone && !*gone && gone->error().outage == Outage::kRefused && servers_.generation() == generation;
+  const bool refused = gone && !*gone && gone->error().undone && servers_.generation() == generation;
   if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     return lost_with_connection();

@@ -72,6 +72,34 @@ constexpr Meaning kMeanings[] = {
     {ErrorCode::kUnavailable, "% answered with ", kDoctor, "-1"},
 };
 
+Error meant_by(const Failure& failure, const std::string& server) {
+  const std::string number = failure.code <= 0 ? "" : " (error " + std::to_string(failure.code) + ")";
+  const std::string said = printable(failure.text, kForeignWords) + number;
+  if (failure.cancelled) {
+    return {ErrorCode::kUnavailable, server + " did not answer in time",
+            "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
+            "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
+  }
+  if (failure.code == kUnanswered) return refused_certificate(server, said);
+  if (failure.code == kLoginRefused) {
+    return {ErrorCode::kDenied,
+            server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
+            "use TLS (ca-file=FILE in the URL); on MariaDB an account with ed25519 or mysql_native_password does, too"};
+  }
+  if (is_read_only(failure.code) && !tells_read_only(failure))
+    return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
+  const Meaning* known = failure.code == 0 ? nullptr : find_meaning(kMeanings, std::to_string(failure.code));
+  if (!known) return error_without_meaning(is_cut_off(failure.code) || failure.code == 0, server, said);
+  Error error = dlock::error_of(*known, server, said);
+  error.undone = is_read_only(failure.code);
+  return error;
+}
+
+/// Whoever waits for other transactions is refused nothing.
+bool has_answered(const Failure& failure) {
+  return failure.code != 0 && !failure.cancelled && !is_cut_off(failure.code) && !is_worth_repeating(failure.code);
+}
+
 }  // namespace
 
 bool is_cut_off(int code) {
@@ -101,26 +129,8 @@ bool is_without_named_locks(int code) { return is_one_of(code, {1235, 1178, 1295
 bool is_wrong_table(int code) { return is_one_of(code, {1054, 1136, 1146, 1364}); }
 
 Error error_of(const Failure& failure, const std::string& server) {
-  const std::string number = failure.code <= 0 ? "" : " (error " + std::to_string(failure.code) + ")";
-  const std::string said = printable(failure.text, kForeignWords) + number;
-  if (failure.cancelled) {
-    return {ErrorCode::kUnavailable, server + " did not answer in time",
-            "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
-            "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
-  }
-  if (failure.code == kUnanswered) return refused_certificate(server, said);
-  if (failure.code == kLoginRefused) {
-    return {ErrorCode::kDenied,
-            server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
-            "use TLS (ca-file=FILE in the URL); on MariaDB an account with ed25519 or mysql_native_password does, too"};
-  }
-  if (is_read_only(failure.code) && !tells_read_only(failure))
-    return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
-  const Meaning* known = failure.code == 0 ? nullptr : find_meaning(kMeanings, std::to_string(failure.code));
-  if (!known) return error_without_meaning(is_cut_off(failure.code) || failure.code == 0, server, said);
-  Error error = dlock::error_of(*known, server, said);
-  error.undone = is_read_only(failure.code);
-  if (!is_cut_off(failure.code)) error.outage = Outage::kRefused;
+  Error error = meant_by(failure, server);
+  if (has_answered(failure)) error.outage = Outage::kRefused;
   return error;
 }
 

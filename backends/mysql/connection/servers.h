@@ -26,8 +26,9 @@ class Servers {
  public:
   Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock);
 
-  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable, naming every server
-  /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
+  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable (undone), naming every
+  /// server that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants
+  /// it.
   Result<Database*> connect(TimePoint until, Control* control);
 
   /// Runs one statement on that server; repeats it after a deadlock or a lock wait that the server ended. Errors as of

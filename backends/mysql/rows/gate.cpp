@@ -84,8 +84,14 @@ Result<Rows::Look> RowGate::understood(const Answer& answer) {
 Result<Rows::Look> RowGate::look_and_fill(const LockName& group, const std::string& key, const std::string& text,
                                           const CallLimit& limit) {
   const std::string row = of(group) + " AND id=" + literal(key);
+  bool filled = false;  // perhaps
   while (true) {
-    TRY_ASSIGN(const auto database, servers_.connect(limit.until, limit.control));
+    const auto connected = servers_.connect(limit.until, limit.control);
+    if (!connected) {
+      Error error = connected.error();
+      error.undone = error.undone && !filled;
+      return error;
+    }
     const bool gate = !missing_ && !at_head();
     std::string batch =
         gate ? "SET " + std::string(kGate) + "=IF(" + kGalera + ",-1,GET_LOCK(" + gate_of(group) + ",0));" : "";
@@ -93,14 +99,15 @@ Result<Rows::Look> RowGate::look_and_fill(const LockName& group, const std::stri
       batch += fill_statement(row, text) + (gate ? " AND " + std::string(kGate) + "=1;" : ";");
     batch += "SELECT " + std::string(gate ? kGate : "NULL") + "," + kServerMicroseconds + ",CONNECTION_ID()," +
              kReadOnly + ",MAX(version),MAX(text) FROM " + kDataTable + row;
-    const AnswerOrFailure outcome = ask(*database, batch, servers_.clock(), limit.until, limit.control);
+    const AnswerOrFailure outcome = ask(**connected, batch, servers_.clock(), limit.until, limit.control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
+      filled = filled || !text.empty();
       const bool refused = gate && is_without_named_locks(failure->code);
       missing_ = missing_ || refused;
       const bool again = is_worth_repeating(failure->code) && servers_.clock().now() < limit.until;
       Error error = servers_.failed(*failure);
-      error.undone = error.undone && text.empty();  // what stands before it in the batch was done
-      if (!refused) servers_.close();               // whether it has the gate is not known
+      error.undone = error.undone && !filled;  // what stands before it in the batch was done
+      if (!refused) servers_.close();          // whether it has the gate is not known
       if (!refused && !again) return error;
       continue;
     }

@@ -39,9 +39,9 @@ Result<ForceReleased> BoundAdmin::force_release(const LockName& name, const Lock
   TRY_ASSIGN(auto holder, holder_session(*servers_, name, limit));
   if (!ended && (holder || !shown.holders.empty())) return other_holders(name);
   while (holder && holder->backend == ended) {
+    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
     if (runtime_.clock.now() >= limit.until)
       return Error{ErrorCode::kUnavailable, "session " + *ended + " does not end", "look at it in pg_stat_activity"};
-    runtime_.clock.sleep_until(runtime_.clock.now() + kPause);
     TRY_ASSIGN(holder, holder_session(*servers_, name, limit));
   }
   return ForceReleased{shown.holders};

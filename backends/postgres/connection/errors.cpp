@@ -92,13 +92,14 @@ Error meant_by(const Failure& failure, const std::string& server) {
   const Meaning* known = find_meaning(kMeanings, state);
   if (!known) return error_without_meaning(failure.cut_off, server, words);
   Error error = dlock::error_of(*known, server, words);
-  error.undone = failure.state == "25006";  // who cannot log in has not been answered
+  error.undone = failure.state == "25006";
   return error;
 }
 
-/// A server that starts or ends has answered nothing.
+/// A server that starts or ends has answered nothing; whoever waits for other transactions is refused nothing.
 bool has_answered(const Failure& failure) {
-  return !failure.state.empty() && !failure.state.starts_with("57P") && !failure.state.starts_with("08");
+  return !failure.state.empty() && !failure.state.starts_with("57P") && !failure.state.starts_with("08") &&
+         !is_worth_repeating(failure);
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ class Servers {
   Servers(Settings settings, Clock& clock)
       : settings_(std::move(settings)), clock_(clock), one_(settings_.servers.size(), clock) {}
 
-  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable, naming every server
-  /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
+  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable (undone), naming every
+  /// server that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants
+  /// it.
   Result<Connection*> connect(const CallLimit& limit);
 
   /// Runs one statement, which is a transaction, on that server; repeats it where another transaction was in its way.

@@ -79,12 +79,15 @@ TEST_CASE("connect-timeout is for the first contact: who was answered once waits
 TEST_CASE("a server that answers with what may pass gets the time of a first contact, and no more") {
   Patience patience(waits(60s));
   patience.reached();
-  patience.unreached(at(10s));
+  patience.failed(kRefusal, at(10s), at(10s));
   CHECK(patience.outlives(kRefusal, at(14s)));
   CHECK_FALSE(patience.outlives(kRefusal, at(15s)));
   patience.reached();
-  patience.unreached(at(20s));
-  CHECK(patience.outlives(kRefusal, at(24s)));
+  patience.failed(kSilence, at(20s), at(25s));
+  patience.failed(kRefusal, at(25s), at(30s));
+  CHECK(patience.outlives(kRefusal, at(34s)));
+  patience.failed(kSilence, at(34s), at(34s));
+  CHECK(patience.outlives(kSilence, at(40s)));
 }
 
 TEST_CASE("a server that may be silent for longer than connect-timeout is given that time") {

@@ -56,7 +56,7 @@ TEST_CASE("servers are tried one at a time, each with its share of the time, and
   (*line)->living = false;
   line = world.connect();
   CHECK((*line)->server == 1);
-  CHECK(world.one.generation() == 2);
+  CHECK(world.one.generation() == 3);
   world.one.pass_over();  // it takes no changes any more
   CHECK(world.one.current() == nullptr);
   CHECK((*world.connect())->server == 2);
@@ -74,18 +74,31 @@ TEST_CASE("what each server has said is told, and a refusal for good before an o
   CHECK(world.one.current() == nullptr);
 }
 
-TEST_CASE("where none serves, nothing was done, and it is an outage as the last one is") {
-  for (const Outage last : {Outage::kSilent, Outage::kRefused}) {
-    World world;
-    Error error = down("c is down");
-    error.outage = last;
-    world.says = {down("a is down"), down("b is down"), error};
+TEST_CASE("where none serves, nothing was done, and one that is silent may yet serve") {
+  World world;
+  Error full = down("is full");
+  full.outage = Outage::kRefused;
+  const auto all_said = [&] {
     const auto line = world.connect();
     REQUIRE_FALSE(line);
-    CHECK(line.error().message == "a is down; b is down; c is down");
     CHECK(line.error().undone);
-    CHECK(line.error().outage == last);
-  }
+    return line.error().outage == Outage::kRefused;
+  };
+  world.says = {full, full, full};
+  CHECK(all_said());
+  world.says = {full, down("b is down"), full};
+  CHECK_FALSE(all_said());
+}
+
+TEST_CASE("a connection that is found broken has a number of its own, also if there is no next one") {
+  World world;
+  world.says = {std::nullopt, std::nullopt, std::nullopt};
+  REQUIRE(world.connect());
+  const int generation = world.one.generation();
+  (*world.connect())->living = false;
+  world.says = {down("a is down"), down("b is down"), down("c is down")};
+  CHECK_FALSE(world.connect());
+  CHECK(world.one.generation() != generation);
 }
 
 TEST_CASE("whoever gives up tries no other server") {
