@@ -71,8 +71,9 @@ void Patience::reached() {
 
 void Patience::failed(const Error& error, TimePoint began, TimePoint now) {
   unreached(began);
-  const bool is_there = std::exchange(heard_, false) || error.outage != Outage::kSilent;
-  refuses_since_ = is_there ? std::optional(refuses_since_.value_or(now)) : std::nullopt;
+  const bool refused = error.outage != Outage::kSilent;
+  if (!std::exchange(heard_, false) && !refused) refuses_since_.reset();
+  else if (!refuses_since_) refuses_since_ = refused ? began : now;
 }
 
 bool Patience::may_try_again(TimePoint now) {

@@ -56,15 +56,21 @@ class StockCalls {
   /// Whether that ended because it was told, or empty before.
   bool is_told() const { return told_; }
 
-  /// Asks again while the store is unavailable: for what changes nothing.
+  /// Asks again while the store is unavailable: for what changes nothing, so it is undone if the last call was.
   template <typename Ask>
   std::invoke_result_t<Ask&> until_answered(Ask ask, const CallLimit& limit) {
-    auto answer = insist(clock_, limit.until, kOutagePause, ask, limit.control).answer;
+    bool undone = false;
+    const auto once = [&] {
+      auto answer = ask();
+      undone = !answer && answer.error().undone;
+      return answer;
+    };
+    auto answer = insist(clock_, limit.until, kOutagePause, once, limit.control).answer;
     if (answer) return answer;
     // Why the last commit was not made says more than that there was no time to look again.
     if (unknown_ && answer.error().code == ErrorCode::kUnavailable && clock_.now() >= limit.until) return *unknown_;
     Error error = answer.error();
-    error.undone = error.code == ErrorCode::kUnavailable;
+    error.undone = undone;
     return and_before(std::move(error));
   }
 

@@ -184,7 +184,10 @@ Result<std::vector<KnownRequest>> known_requests(StockCalls& calls, const LockNa
   return known;
 }
 
-Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, const CallLimit& limit) {
+namespace {
+
+/// Sets `changed` as soon as something is, though not yet all.
+Result<void> level(StockCalls& calls, const LockName& name, int segments, bool& changed, const CallLimit& limit) {
   std::size_t most = kMostTransfers;
   for (int races = 0;; ++races) {
     TRY(calls.race(name, races, limit));
@@ -192,6 +195,7 @@ Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, 
     if (!seen.head) return no_such_stock(name, calls.store());
     if (segments != 0 && segments != seen.head->segments) {
       TRY_ASSIGN(const bool used, use_segments(calls, name, *seen.head, segments, limit));
+      changed = changed || used;
       if (used) segments = 0, races = -1;
       continue;
     }
@@ -204,8 +208,20 @@ Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, 
     TRY_ASSIGN(const auto moved, calls.commit(name, move_commit(by_segment(some, have.size()), *seen.head), limit));
     if (moved != 0 && some.size() == plan.size()) return {};
     most = moved == 0 ? std::max<std::size_t>(1, some.size() / 2) : 2 * most;
+    changed = changed || moved != 0;
     if (moved != 0) races = -1;
   }
+}
+
+}  // namespace
+
+Result<void> level_stock(StockCalls& calls, const LockName& name, int segments, const CallLimit& limit) {
+  bool changed = false;
+  const auto done = level(calls, name, segments, changed, limit);
+  if (done || !changed) return done;
+  Error error = done.error();
+  error.undone = false;
+  return error;
 }
 
 Result<void> drop_stock(StockCalls& calls, const LockName& name, std::optional<std::string>& unanswered,

@@ -84,8 +84,9 @@ TEST_CASE("a server that answers with what may pass gets the time of a first con
   CHECK_FALSE(patience.outlives(kRefusal, at(15s)));
   patience.reached();
   patience.failed(kSilence, at(20s), at(25s));
-  patience.failed(kRefusal, at(25s), at(30s));
-  CHECK(patience.outlives(kRefusal, at(34s)));
+  patience.failed(kRefusal, at(25s), at(26s));
+  CHECK(patience.outlives(kRefusal, at(29s)));
+  CHECK_FALSE(patience.outlives(kRefusal, at(30s)));
   patience.failed(kSilence, at(34s), at(34s));
   CHECK(patience.outlives(kSilence, at(40s)));
 }

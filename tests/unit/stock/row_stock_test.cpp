@@ -270,6 +270,17 @@ TEST_CASE("stock on rows: one that others change all the time is given up, and n
   CHECK(w.state().added == 0);
 }
 
+TEST_CASE("stock on rows: a resize that was done in part is not undone") {
+  World w;
+  w.create(10, 1);
+  w.shelf.changed = [&](const Rows::Row&, const Rows::Row&) { w.shelf.refuses_writes = true; };
+  const auto resized = w.b->resize(kPhone, 3, w.limit());
+  REQUIRE_FALSE(resized);
+  CHECK(resized.error().outage == Outage::kRefused);
+  CHECK_FALSE(resized.error().undone);
+  CHECK(w.state().segments.size() == 3);
+}
+
 TEST_CASE("stock on rows: what a server has refused is not taken for silence") {
   for (const bool refuses : {true, false}) {
     World w;
