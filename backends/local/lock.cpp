@@ -19,11 +19,11 @@ using std::chrono::milliseconds;
 
 constexpr Duration kGuardPause = milliseconds(50);
 constexpr Duration kGuardPatience = std::chrono::seconds(1);
-constexpr Duration kQueueLookPause = std::chrono::seconds(1);
 /// A waiter that is stopped at all looks for so long, with its turn come, is passed over.
 constexpr Duration kStoppedPatience = std::chrono::seconds(5);
 constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
+constexpr Duration kLastRung = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -100,7 +100,7 @@ void LocalLock::wait_in_queue(TimePoint now) {
   waiter_.emplace(std::move(*waiter));
   if (state_ != State::kQueued) steps_.trace("queued in " + queue_entry_->file().path());
   state_ = State::kQueued;
-  retry_at_ = now + kQueueLookPause;
+  retry_at_ = now + queue_entry_->look_pause();
 }
 
 void LocalLock::trace_busy(const char* place) {
@@ -112,7 +112,7 @@ void LocalLock::trace_busy(const char* place) {
 void LocalLock::wait_in_front(TimePoint now) {
   waiter_.reset();
   if (state_ == State::kFirstInLine) {
-    ladder_ = std::min<Duration>(ladder_ * 4, kQueueLookPause);
+    ladder_ = std::min<Duration>(ladder_ * 4, kLastRung);
     retry_at_ = now + ladder_;
     return;
   }
@@ -146,7 +146,7 @@ void LocalLock::wait_for_flock(TimePoint now) {
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
   state_ = State::kFlock;
-  retry_at_ = now + kQueueLookPause;
+  retry_at_ = now + queue_entry_->look_pause();
   if (!spec_.take) return;
   // So that others do not take our waiter for a foreign program.
   if (const auto noted = queue_entry_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
@@ -236,7 +236,7 @@ void LocalLock::look_at_waiter(TimePoint now) {
     return;
   }
   if (now < retry_at_) return;
-  retry_at_ = now + kQueueLookPause;
+  retry_at_ = now + queue_entry_->look_pause();
   waiter_->go_on();
   const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
   if (!changed) return refuse(changed.error());

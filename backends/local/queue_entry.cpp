@@ -208,6 +208,11 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
   return !tickets.empty() && std::all_of(tickets.begin(), tickets.end(), is_stopped);
 }
 
+Duration QueueEntry::look_pause() const {
+  const auto header = file_->read_header();
+  return queue_look_pause(header ? header->ring : 0);
+}
+
 bool QueueEntry::only_stopped_before() const {
   const auto header = file_->read_header();
   if (!header || header->revoked >= ticket_) return false;

@@ -60,6 +60,9 @@ class QueueEntry {
   /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
   Result<bool> queue_changed() const;
 
+  /// How long until the queue is worth another look.
+  Duration look_pause() const;
+
   /// Is the queue before us only of stopped waiters (SIGSTOP, ^Z)? It would never move.
   bool only_stopped_before() const;
   /// If they are still stopped, revokes their tickets; they queue again once continued. False: nothing was done.

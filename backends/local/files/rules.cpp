@@ -103,4 +103,8 @@ Line line_up(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket 
   return line;
 }
 
+Duration queue_look_pause(std::uint32_t ring) {
+  return std::max<Duration>(std::chrono::seconds(1), std::chrono::milliseconds(10) * ring);
+}
+
 }  // namespace dlock::local

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/base/time.h"
 #include "lib/lock/holder.h"
 
 namespace dlock::local {
@@ -98,5 +99,9 @@ struct Line {
   std::vector<LiveTicket> waiters;
 };
 Line line_up(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked);
+
+/// Between two looks of a waiter at a queue whose file has room for `ring` records: each looks at all of them, so that
+/// without it a thousand waiters would do nothing else.
+Duration queue_look_pause(std::uint32_t ring);
 
 }  // namespace dlock::local

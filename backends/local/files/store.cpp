@@ -199,6 +199,7 @@ std::vector<LockFile::Placed> LockFile::read_records() const {
   const ssize_t n = pread(fd(), raw.data(), raw.size() * sizeof(Record), static_cast<off_t>(kRecordsAt));
   const std::size_t whole = n > 0 ? static_cast<std::size_t>(n) / sizeof(Record) : 0;
   std::vector<Placed> placed;
+  placed.reserve(whole);
   for (std::uint32_t i = 0; i < whole; ++i) {
     if (sound(raw[i])) placed.push_back({i, raw[i]});
   }

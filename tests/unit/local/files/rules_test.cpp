@@ -191,4 +191,11 @@ TEST_CASE("who holds and who waits follows from the order alone") {
   }
 }
 
+TEST_CASE("the longer a queue, the more seldom each waiter looks at it") {
+  using namespace std::chrono_literals;
+  CHECK(queue_look_pause(0) == 1s);
+  CHECK(queue_look_pause(14) == 1s);
+  CHECK(queue_look_pause(1024) == 10240ms);
+}
+
 }  // namespace dlock::local::rules_test
